@@ -79,13 +79,17 @@ RULES = {
     "gym/report": "gym/core gym/study compiler/base",
     "gym/console": "compiler/base",
     # Prints nothing, knows no exit code: what it needs of a program it is given (host.h).
-    "gym/search": "gym/core gym/study envs envs/* agents cost/* compiler/*",
+    # tasks/list.h names every task, whose sections are parts of the config.
+    "gym/search":
+        "gym/search/tasks gym/core gym/study envs envs/* agents cost/* compiler/*",
     "gym/search/report": "gym/search gym/report gym/core gym/study envs/* cost/* compiler/*",
+    "gym/search/tasks":
+        "gym/search gym/search/report gym/report gym/study gym/core envs/* compiler/*",
     "gym/msc_config": "gym/search gym/core gym/study envs/* compiler/*",
     "gym/app": "*",
     "gym/python":
-        "gym/search gym/msc_config gym/console gym/core gym/study gym/wrappers envs agents"
-        " compiler/base",
+        "gym/search gym/search/report gym/msc_config gym/console gym/core gym/study gym/wrappers"
+        " envs agents compiler/base",
     "envs": "envs/* gym/core cost/analytic cost/model compiler/*",
     # The joint one is made of the others.
     "envs/compress": "envs/* envs gym/core cost/analytic cost/model compiler/*",

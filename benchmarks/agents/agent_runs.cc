@@ -103,8 +103,8 @@ void RunTasks(const std::string& path) {
 
 void PrintToy(const std::string& name) {
   msc::envs::EnvRegistry registry;
-  msc::envs::RegisterAll(registry);
-  const auto env = registry.Make(name, {});
+  msc::envs::RegisterToys(registry);
+  const auto env = registry.Make(name);
   SearchProblem& problem = *env->problem();
   json table = {{"name", name},
                 {"metrics", problem.metrics()},

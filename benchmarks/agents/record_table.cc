@@ -74,7 +74,8 @@ std::vector<Group> ParseGroups(const std::string& text) {
 
 struct Run {
   std::unique_ptr<msc::cost::LocalEvaluator> evaluator;
-  msc::envs::EnvContext context;
+  msc::envs::QuantizeContext context;
+  msc::envs::ChannelContext channels;
   std::vector<msc::QuantizableLayer> layers;
   std::string model_hash;
 };
@@ -94,7 +95,7 @@ Run OpenRun(const std::string& folder, const std::string& mscgym) {
   run.context.evaluator = run.evaluator.get();
   run.context.target = prepared.settings.target;
   run.context.fit_hash = prepared.fit_hash;
-  run.context.align = 8;
+  run.channels.align = 8;
   const json scales = msc::ParseJson(msc::ReadFile(folder + "/scales.json"), "scales.json");
   msc::ReadJson(scales.at("scales"), "scales", run.context.scales);
   run.layers = msc::FindQuantizableLayers(*run.context.graph);
@@ -149,7 +150,7 @@ msc::Strategy StrategyOf(const Run& run, const std::map<std::string, std::size_t
   msc::Strategy strategy =
       msc::envs::MakeQuantizeStrategy(run.context, run.layers, precisions, run.model_hash);
   if (point.contains("density")) {
-    const msc::envs::PruneChoices channels(run.context);
+    const msc::envs::PruneChoices channels(run.context.graph, run.channels);
     std::vector<std::int32_t> choices;
     for (const auto& decision : channels.decisions()) {
       const std::string word = point["density"].at(group_of.at(decision.name));

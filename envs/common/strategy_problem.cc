@@ -6,13 +6,12 @@
 #include "compiler/base/error.h"
 #include "compiler/base/hash.h"
 #include "compiler/ir/serialize.h"
-#include "compiler/partition/problem.h"
-#include "envs/common/bounds.h"
+#include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
 
 namespace msc::envs {
 
-StrategyProblem::StrategyProblem(std::string_view id, const EnvContext& context)
+StrategyProblem::StrategyProblem(std::string_view id, const ModelContext& context)
     : id_(id), context_(context) {
   if (context.graph == nullptr || context.evaluator == nullptr) {
     throw UserError(id_ + " needs a model and an evaluator; use it through a search");
@@ -76,12 +75,10 @@ std::vector<std::vector<double>> StrategyProblem::DoFeatures() const {
 }
 
 std::vector<std::string> StrategyProblem::Runners() const {
-  std::vector<std::string> specs = context_.compress.targets;
-  specs.push_back(Undecided().target);
-  for (const PartitionRegion& region : Undecided().partition) specs.push_back(region.target);
-  if (context_.cover != nullptr) {
-    for (const Candidate& candidate : context_.cover->candidates) specs.push_back(candidate.target);
-  }
+  std::vector<std::string> specs = context_.other_targets;
+  const Strategy start = Undecided();
+  specs.push_back(start.target);
+  for (const PartitionRegion& region : start.partition) specs.push_back(region.target);
   return specs;
 }
 
@@ -118,19 +115,6 @@ std::string StrategyProblem::DoHash() const {
   if (context_.base != nullptr) hash.Add(StrategyHash(*context_.base) + "\n");
   hash.Add(Meaning());
   return hash.Hex();
-}
-
-double LatencyAndLossReward(const gym::Evaluation& evaluation) {
-  constexpr double kFailure = -10.0;
-  if (evaluation.failure) return kFailure;
-  return -evaluation.metrics.at(std::string(kLatency)) -
-         evaluation.metrics.at(std::string(kDistillLoss));
-}
-
-gym::DecisionEnvSetup MeasuredEnv(std::string_view id, const EnvContext& context) {
-  return {.facts = {.id = std::string(id), .nondeterministic = true},
-          .reward = context.reward ? context.reward : LatencyAndLossReward,
-          .violation = context.violation};
 }
 
 }  // namespace msc::envs

@@ -6,8 +6,7 @@
 
 #include "compiler/strategy/strategy.h"
 #include "cost/model/evaluator.h"
-#include "envs/register.h"
-#include "gym/core/decision_env.h"
+#include "envs/common/model_context.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
@@ -22,10 +21,10 @@ namespace msc::envs {
 class StrategyProblem : public gym::SearchProblem {
  public:
   /// Throws UserError, naming the env `id`, if the context lacks a model or an evaluator.
-  StrategyProblem(std::string_view id, const EnvContext& context);
+  StrategyProblem(std::string_view id, const ModelContext& context);
 
  protected:
-  [[nodiscard]] const EnvContext& context() const { return context_; }
+  [[nodiscard]] const ModelContext& context() const { return context_; }
   /// Returns the strategy before any decision: the context's base strategy if there is one, else an
   /// empty one for the model and target.
   [[nodiscard]] Strategy Undecided() const;
@@ -62,16 +61,8 @@ class StrategyProblem : public gym::SearchProblem {
   [[nodiscard]] std::string DoHash() const override;
 
   std::string id_;
-  EnvContext context_;
+  ModelContext context_;
   std::string model_hash_;
 };
-
-/// Returns -(latency ratio) - distill_loss, both dimensionless and around 0 to 1; a failed
-/// candidate gets less than any that ran.
-[[nodiscard]] double LatencyAndLossReward(const gym::Evaluation& evaluation);
-
-/// Returns the setup of env `id` for a problem whose candidates are measured, with the context's
-/// reward.
-[[nodiscard]] gym::DecisionEnvSetup MeasuredEnv(std::string_view id, const EnvContext& context);
 
 }  // namespace msc::envs

@@ -15,7 +15,6 @@
 #include "envs/quantize/quantize_choices.h"
 #include "envs/quantize/quantize_env.h"
 #include "envs/schedule/schedule_choices.h"
-#include "gym/core/decision_env.h"
 
 namespace msc::envs {
 namespace {
@@ -58,15 +57,15 @@ struct Baseline {
 /// Returns the context for decisions about layers: a layer's choices are the precisions that any
 /// target supports. The targets of tied layers may be decided after their common precision, so its
 /// choices are those that all targets support.
-EnvContext OfAnyTarget(EnvContext context, const PlaceChoices& places) {
+QuantizeContext OfAnyTarget(QuantizeContext context, const PlaceChoices& places) {
   const std::vector<QuantizableLayer> layers = OfferedLayers(context);
   const std::vector<std::size_t> first = TiedLayers(context, layers);
-  const auto by_any = places.LackedByAny();
-  context.lacked = places.LackedByAll();
+  const auto by_any = places.UnsupportedByAny();
+  context.unsupported = places.UnsupportedByAll();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const auto it = by_any.find(layers[i].name);
     if (std::count(first.begin(), first.end(), first[i]) > 1 && it != by_any.end()) {
-      context.lacked[layers[i].name] = it->second;
+      context.unsupported[layers[i].name] = it->second;
     }
   }
   return context;
@@ -74,13 +73,14 @@ EnvContext OfAnyTarget(EnvContext context, const PlaceChoices& places) {
 
 class CompressProblem final : public StrategyProblem {
  public:
-  explicit CompressProblem(const EnvContext& context)
+  explicit CompressProblem(const CompressContext& context)
       : StrategyProblem(kId, context),
-        places_(context),
-        channels_(context),
+        context_(context),
+        places_(context.graph, PlacesOf(context)),
+        channels_(context.graph, context),
         layers_(OfAnyTarget(context, places_)),
-        schedules_(context),
-        recipes_(context) {
+        schedules_(context.graph, context.scales, context),
+        recipes_(context.compress.distill, context.fit_hash) {
     const bool none = layers_.layers().empty();
     if (channels_.decisions().empty() || none) {
       throw UserError(std::string("the model has ") +
@@ -209,7 +209,7 @@ class CompressProblem final : public StrategyProblem {
     for (std::size_t choice = 0; choice < mask.size(); ++choice) {
       const auto wanted = layers_.ChoiceOf(index, static_cast<std::int32_t>(choice));
       mask[choice] =
-          !wanted || !places_.Lacks(target, layers_.layers()[*layer].name, wanted->precision);
+          !wanted || !places_.Rejects(target, layers_.layers()[*layer].name, wanted->precision);
     }
   }
 
@@ -224,7 +224,7 @@ class CompressProblem final : public StrategyProblem {
 
   [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
     Strategy strategy =
-        layers_.StrategyOf(context(), Of(Kind::kLayer, assignment), Undecided().model_hash);
+        layers_.StrategyOf(context_, Of(Kind::kLayer, assignment), Undecided().model_hash);
     strategy.prune =
         channels_.PlanOf(Of(Kind::kDensity, assignment),
                          assignment.size() > parts_.size() ? assignment[parts_.size()] : 0);
@@ -243,7 +243,7 @@ class CompressProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] std::string Meaning() const override {
-    return layers_.Meaning(context()) + "\n" + context().fit_hash + "\n" + channels_.Meaning() +
+    return layers_.Meaning(context_) + "\n" + context().fit_hash + "\n" + channels_.Meaning() +
            places_.Meaning() + schedules_.Meaning() + recipes_.Meaning();
   }
 
@@ -282,14 +282,14 @@ class CompressProblem final : public StrategyProblem {
     // The lossless baseline comes first: a search then has a feasible answer from its first trial.
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
     anchors.emplace_back(Name(Precision::kF32), Uniform({}));
-    for (const std::int64_t bits : context().quantize.bits) {
+    for (const std::int64_t bits : context_.quantize.bits) {
       const LayerChoice choice{Precision::kInt8, bits};
       anchors.emplace_back(Word(choice), Uniform({choice}));
       for (const auto& [name, density] : {std::pair("0.75 ", 0.75), std::pair("0.5 ", 0.5)}) {
         anchors.emplace_back(name + Word(choice), Uniform({choice, density}));
       }
     }
-    const LayerChoice narrow{Precision::kInt8, context().quantize.bits.front()};
+    const LayerChoice narrow{Precision::kInt8, context_.quantize.bits.front()};
     if (!recipes_.decisions().empty()) {
       const std::vector<std::string>& epochs = recipes_.decisions()[0].choices;
       anchors.emplace_back("0.5 " + Word(narrow) + ", " + epochs.back(),
@@ -316,6 +316,7 @@ class CompressProblem final : public StrategyProblem {
     }
   }
 
+  QuantizeContext context_;
   PlaceChoices places_;
   PruneChoices channels_;
   QuantizeChoices layers_;
@@ -329,9 +330,16 @@ class CompressProblem final : public StrategyProblem {
 
 }  // namespace
 
-std::unique_ptr<gym::Env> MakeCompressEnv(const EnvContext& context) {
-  auto problem = std::make_unique<CompressProblem>(context);
-  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
+PlaceContext PlacesOf(const CompressContext& context) {
+  return {.target = context.target,
+          .targets = context.compress.targets,
+          .pieces = context.compress.pieces,
+          .unsupported = context.unsupported,
+          .unsupported_on = context.unsupported_on};
+}
+
+std::unique_ptr<gym::SearchProblem> MakeCompressProblem(const CompressContext& context) {
+  return std::make_unique<CompressProblem>(context);
 }
 
 }  // namespace msc::envs

@@ -1,17 +1,32 @@
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 
-#include "envs/register.h"
-#include "gym/core/env.h"
+#include "envs/compress/compress_config.h"
+#include "envs/partition/place_choices.h"
+#include "envs/prune/prune_env.h"
+#include "envs/quantize/quantize_choices.h"
+#include "envs/schedule/schedule_choices.h"
 
 namespace msc::envs {
 
-/// Makes "Compress-v0": one search for the channels to keep in every group and the precision of
-/// every layer. It has the decisions of Prune-v0 and Quantize-v0 in the order of the network, those
-/// of a group right before those of its first layer.
+/// The model of a joint problem.
+struct CompressContext : QuantizeContext, ChannelContext, KernelContext {
+  CompressConfig compress = {};
+  /// `unsupported` for each of compress.targets, by spec.
+  std::map<std::string, UnsupportedPrecisions> unsupported_on = {};
+};
+
+/// Returns the targets to choose from in a joint problem.
+[[nodiscard]] PlaceContext PlacesOf(const CompressContext& context);
+
+/// Makes the problem of "Compress-v0": one search for the channels to keep in every group and the
+/// precision of every layer. It has the decisions of Prune-v0 and Quantize-v0 in the order of the
+/// network, those of a group right before those of its first layer.
 ///
-/// If the context's CompressOffer has targets, the target of each piece of the model is a decision
+/// If the context's CompressConfig has targets, the target of each piece of the model is a decision
 /// too (PlaceChoices), before all others about the first layer of the piece. A precision that the
 /// target of a layer does not support itself is masked out; precisions that no target supports are
 /// not among the choices.
@@ -37,9 +52,9 @@ namespace msc::envs {
 ///
 /// Features of a decision, each in [0, 1]: its kind (1 density, 0.75 schedule, 0.5 target, 0.25
 /// recipe, 0 for the decisions of Quantize-v0); then the features of Prune-v0, ScheduleChoices,
-/// PlaceChoices or Quantize-v0 (1 for a recipe), padded with 0. The reward is the same as theirs.
-/// Throws UserError if the context lacks a model or an evaluator, or the model has nothing to prune
-/// or no layer to quantize.
-[[nodiscard]] std::unique_ptr<gym::Env> MakeCompressEnv(const EnvContext& context);
+/// PlaceChoices or Quantize-v0 (1 for a recipe), padded with 0. Throws UserError if the context
+/// lacks a model or an evaluator, or the model has nothing to prune or no layer to quantize.
+[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakeCompressProblem(
+    const CompressContext& context);
 
 }  // namespace msc::envs

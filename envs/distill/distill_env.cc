@@ -9,7 +9,6 @@
 #include "compiler/base/hash.h"
 #include "envs/common/evaluation.h"
 #include "envs/distill/recipe_choices.h"
-#include "gym/core/decision_env.h"
 
 namespace msc::envs {
 namespace {
@@ -47,15 +46,11 @@ struct TrainRecord {
 
 class DistillProblem final : public gym::SearchProblem {
  public:
-  explicit DistillProblem(const EnvContext& context)
-      : task_(context.distill),
-        judged_(context.labels),
-        choices_(ListsFor(task_ == nullptr || task_->labels.empty() ? Labels::kAbsent
-                                                                    : Labels::kPresent),
+  DistillProblem(std::shared_ptr<const TrainingTask> task, Labels labels)
+      : task_(std::move(task)),
+        judged_(labels),
+        choices_(ListsFor(task_->labels.empty() ? Labels::kAbsent : Labels::kPresent),
                  RecipeWords::kBare) {
-    if (task_ == nullptr) {
-      throw UserError(std::string(kId) + " needs a student to train; see docs/distillation.md");
-    }
     if (const std::string problem = TrainerProblem(); !problem.empty()) {
       throw SystemError(std::string(kId) + " needs libtorch: " + problem);
     }
@@ -177,14 +172,14 @@ class DistillProblem final : public gym::SearchProblem {
     return hash.Hex();
   }
 
-  std::shared_ptr<const DistillTask> task_;
+  std::shared_ptr<const TrainingTask> task_;
   Labels judged_;
   RecipeChoices choices_;
 };
 
 }  // namespace
 
-std::optional<Trained> TrainAndJudge(const DistillTask& task, const TrainOrder& order,
+std::optional<Trained> TrainAndJudge(const TrainingTask& task, const TrainOrder& order,
                                      const std::function<bool()>& stop,
                                      const std::function<void(const TrainProgress&)>& heard) {
   TrainJob job;
@@ -210,15 +205,9 @@ std::optional<Trained> TrainAndJudge(const DistillTask& task, const TrainOrder& 
   }
 }
 
-std::unique_ptr<gym::Env> MakeDistillEnv(const EnvContext& context) {
-  const auto loss = [](const gym::Evaluation& evaluation) {
-    constexpr double kFailure = -10.0;
-    return evaluation.failure ? kFailure : -evaluation.metrics.at(std::string(kDistillLoss));
-  };
-  gym::DecisionEnvSetup setup{.facts = {.id = kId}, .reward = loss};
-  if (context.reward) setup.reward = context.reward;
-  setup.violation = context.violation;
-  return gym::MakeDecisionEnv(std::make_unique<DistillProblem>(context), std::move(setup));
+std::unique_ptr<gym::SearchProblem> MakeDistillProblem(std::shared_ptr<const TrainingTask> task,
+                                                       Labels labels) {
+  return std::make_unique<DistillProblem>(std::move(task), labels);
 }
 
 }  // namespace msc::envs

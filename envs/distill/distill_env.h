@@ -11,8 +11,7 @@
 #include "compiler/base/result.h"
 #include "compiler/compress/distill/trainer.h"
 #include "cost/model/outcome.h"
-#include "envs/register.h"
-#include "gym/core/env.h"
+#include "envs/common/evaluation.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
@@ -24,7 +23,7 @@ using JudgeStudent = std::function<std::optional<cost::Quality>(const TrainResul
                                                                 const std::function<bool()>& stop)>;
 
 /// A training task: student, teacher, samples, and the evaluation of the result.
-struct DistillTask {
+struct TrainingTask {
   TrainProgram student;
   TrainProgram teacher;
   Tensor inputs;  ///< f32 [N, ...]
@@ -52,25 +51,26 @@ struct Trained {
 /// Trains the student of `task` as ordered and evaluates it. Returns nothing if `stop` returns true
 /// meanwhile. Calls `heard`, if given, with the progress.
 [[nodiscard]] std::optional<Trained> TrainAndJudge(
-    const DistillTask& task, const TrainOrder& order, const std::function<bool()>& stop,
+    const TrainingTask& task, const TrainOrder& order, const std::function<bool()>& stop,
     const std::function<void(const TrainProgress&)>& heard = {});
 
-/// Makes "Distill-v0": the recipe by which a compressed model, the student, is trained to compute
-/// what the uncompressed model, the teacher, computes.
+/// Makes the problem of "Distill-v0": the recipe by which a compressed model, the student, is
+/// trained to compute what the uncompressed model, the teacher, computes.
 ///
 /// Decisions: epochs, learning rate, temperature, weight of the squared distance of the outputs
 /// (lp) in addition to their divergence, schedule of the rate, and with labels the weight of the
 /// cross entropy (hard), each out of a short list. Metrics: distill_loss, accuracy_drop if
-/// candidates are evaluated with labels, and train_steps, which is known in advance. Describe
-/// returns the TrainSettings. Anchors: "short", 1 epoch, and "long", 8 epochs. A training whose
-/// loss stops being finite is a failure. The reward of the last step is -distill_loss.
+/// `labels` says that candidates are evaluated with labels, and train_steps, which is known in
+/// advance. Describe returns the TrainSettings. Anchors: "short", 1 epoch, and "long", 8 epochs. A
+/// training whose loss stops being finite is a failure.
 ///
 /// Features: log2 of the number of choices; the decades that their values span (0 for names); the
 /// share of the longest training's steps that the decision can save; and three flags: whether it
 /// sets the length, the rate (rate, schedule) or the loss (the rest).
 ///
-/// Deterministic on one machine, as Train is. Throws UserError if the context has no task, and
+/// Deterministic on one machine, as Train is. `task` is not nullptr. Throws
 /// SystemError, naming what to install, if there is no trainer.
-[[nodiscard]] std::unique_ptr<gym::Env> MakeDistillEnv(const EnvContext& context);
+[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakeDistillProblem(
+    std::shared_ptr<const TrainingTask> task, Labels labels);
 
 }  // namespace msc::envs

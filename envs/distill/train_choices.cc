@@ -15,18 +15,18 @@ const std::vector<T>& Listed(const std::vector<T>& list, const char* what) {
   return list;
 }
 
-RecipeLists ListsOf(const RecipeOffer& offer) {
+RecipeLists ListsOf(const RecipeConfig& config) {
   RecipeLists lists{
       .epochs = {0}, .rate = {}, .temperature = {}, .lp = {}, .schedule = {}, .hard = {}};
-  for (const std::int64_t epochs : offer.epochs) {
+  for (const std::int64_t epochs : config.epochs) {
     if (epochs != 0) lists.epochs.push_back(epochs);
   }
   if (lists.epochs.size() == 1) return lists;
   std::sort(lists.epochs.begin(), lists.epochs.end());
-  lists.rate = Listed(offer.rate, "rate");
-  lists.temperature = Listed(offer.temperature, "temperature");
-  lists.lp = Listed(offer.lp, "lp");
-  lists.schedule = Listed(offer.schedule, "schedule");
+  lists.rate = Listed(config.rate, "rate");
+  lists.temperature = Listed(config.temperature, "temperature");
+  lists.lp = Listed(config.lp, "lp");
+  lists.schedule = Listed(config.schedule, "schedule");
   return lists;
 }
 
@@ -38,10 +38,10 @@ bool HasInt8(const Strategy& strategy) {
 
 }  // namespace
 
-TrainChoices::TrainChoices(const EnvContext& context)
-    : recipe_(ListsOf(context.compress.distill), RecipeWords::kNamed),
-      batch_(context.compress.distill.batch),
-      samples_(context.fit_hash) {
+TrainChoices::TrainChoices(const RecipeConfig& config, std::string samples)
+    : recipe_(ListsOf(config), RecipeWords::kNamed),
+      batch_(config.batch),
+      samples_(std::move(samples)) {
   if (!decisions().empty() && samples_.empty()) {
     throw UserError("'compress.distill' needs calibration samples to train on");
   }

@@ -6,20 +6,21 @@
 
 #include "compiler/strategy/strategy.h"
 #include "envs/distill/recipe_choices.h"
-#include "envs/register.h"
+#include "envs/distill/recipe_config.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
 
 /// The decisions whether and how candidates are trained after the uncompressed model, for envs that
 /// also decide their compression: "distill epochs", with 0 as the first choice, then each other
-/// setting of the RecipeOffer with several values. There are no decisions if the offer has no
+/// setting of the RecipeConfig with several values. There are no decisions if the config has no
 /// epochs.
 class TrainChoices {
  public:
-  /// Throws UserError if the context's offer has epochs but there are no calibration samples, or a
-  /// list is empty or has a value twice.
-  explicit TrainChoices(const EnvContext& context);
+  /// `samples` is the hash of the calibration samples to train on; empty = there are none. Throws
+  /// UserError if the config has epochs but there are no samples, or a list is empty or has a value
+  /// twice.
+  TrainChoices(const RecipeConfig& config, std::string samples);
 
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return recipe_.decisions(); }
   /// Returns whether other decisions exist that are meaningless with 0 epochs.

@@ -10,7 +10,6 @@
 #include "compiler/base/error.h"
 #include "compiler/partition/search/search.h"
 #include "envs/common/strategy_problem.h"
-#include "gym/core/decision_env.h"
 
 namespace msc::envs {
 namespace {
@@ -25,7 +24,7 @@ std::string PriceText(double micros) {
 }
 
 /// Returns the prices in ascending order, with 0, at which only the costs of regions count.
-std::vector<double> PricesOf(const EnvContext& context) {
+std::vector<double> PricesOf(const PartitionContext& context) {
   std::vector<double> prices = context.boundary_prices;
   if (std::find(prices.begin(), prices.end(), 0.0) == prices.end()) prices.push_back(0);
   std::sort(prices.begin(), prices.end());
@@ -98,17 +97,18 @@ std::vector<std::vector<double>> FeaturesOf(const DataflowGraph& flow,
 
 class PartitionProblem final : public StrategyProblem {
  public:
-  explicit PartitionProblem(const EnvContext& context) : StrategyProblem(kId, context) {
-    if (context.cover == nullptr) {
+  explicit PartitionProblem(const PartitionContext& context)
+      : StrategyProblem(kId, context), cover_(context.cover) {
+    if (cover_ == nullptr) {
       throw UserError(std::string(kId) + " needs the candidates of targets and their costs");
     }
     prices_ = PricesOf(context);
-    for (const double price : prices_) priced_.push_back(Priced(*context.cover, price));
+    for (const double price : prices_) priced_.push_back(Priced(*cover_, price));
     FindFront();
     MakeDecisions();
   }
 
-  [[nodiscard]] const CoverProblem& cover() const { return *context().cover; }
+  [[nodiscard]] const CoverProblem& cover() const { return *cover_; }
 
  private:
   [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
@@ -280,6 +280,7 @@ class PartitionProblem final : public StrategyProblem {
     return front;
   }
 
+  std::shared_ptr<const CoverProblem> cover_;
   std::vector<double> prices_;        ///< ascending from 0
   std::vector<CoverProblem> priced_;  ///< by price
   std::vector<Cover> best_;           ///< by price
@@ -370,9 +371,8 @@ class CoverEvaluator final : public cost::Evaluator {
 
 }  // namespace
 
-std::unique_ptr<gym::Env> MakePartitionEnv(const EnvContext& context) {
-  auto problem = std::make_unique<PartitionProblem>(context);
-  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
+std::unique_ptr<gym::SearchProblem> MakePartitionProblem(const PartitionContext& context) {
+  return std::make_unique<PartitionProblem>(context);
 }
 
 std::unique_ptr<cost::Evaluator> MakeCoverEvaluator(std::shared_ptr<const CoverProblem> problem,

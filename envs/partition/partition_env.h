@@ -1,15 +1,22 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "compiler/partition/problem.h"
 #include "cost/model/evaluator.h"
-#include "envs/register.h"
-#include "gym/core/env.h"
+#include "envs/common/model_context.h"
 
 namespace msc::envs {
 
-/// Makes "Partition-v0": which target computes each node of a model.
+/// The model of a problem of partitions.
+struct PartitionContext : ModelContext {
+  std::shared_ptr<const CoverProblem> cover = {};  ///< candidate regions of targets, with costs
+  /// Prices of a boundary between regions to choose from besides 0, in microseconds.
+  std::vector<double> boundary_prices = {1, 3, 10, 30, 100, 1000, 1e6};
+};
+
+/// Makes the problem of "Partition-v0": which target computes each node of a model.
 ///
 /// The first decision, "boundary_us", is the assumed price of a boundary between regions: 0 or one
 /// of the context's prices. Then there is one decision per node, in the order of the context's
@@ -28,11 +35,11 @@ namespace msc::envs {
 /// 8, and the share in the total time of all nodes, each on its fastest target, where a node has an
 /// equal part of its region's cost; zeros for the price. The relevance, used for latency
 /// (StrategyProblem), is the difference of that time between the slowest and the fastest target.
-/// The reward of the last step is -(latency ratio) - distill_loss.
 ///
 /// Throws UserError if the context lacks a model, an evaluator or candidates, the cost of a
 /// candidate is unknown, no cover exists, or a price is negative or listed twice.
-[[nodiscard]] std::unique_ptr<gym::Env> MakePartitionEnv(const EnvContext& context);
+[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakePartitionProblem(
+    const PartitionContext& context);
 
 /// Makes an evaluator that computes the cost of a strategy's partition from the costs of its
 /// regions in `problem` and `boundary_micros` for each boundary, without measuring. The result is a

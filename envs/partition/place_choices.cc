@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/compress/prune/prune.h"
@@ -13,11 +14,9 @@
 namespace msc::envs {
 namespace {
 
-using Lacked = std::map<std::string, std::vector<Precision>>;
-
-bool Has(const Lacked& lacked, const std::string& layer, Precision precision) {
-  const auto it = lacked.find(layer);
-  return it != lacked.end() &&
+bool Has(const UnsupportedPrecisions& unsupported, const std::string& layer, Precision precision) {
+  const auto it = unsupported.find(layer);
+  return it != unsupported.end() &&
          std::find(it->second.begin(), it->second.end(), precision) != it->second.end();
 }
 
@@ -38,14 +37,16 @@ std::vector<double> Shares(const Graph& canonical, const std::vector<std::string
 
 }  // namespace
 
-PlaceChoices::PlaceChoices(const EnvContext& context) : graph_(context.graph) {
+PlaceChoices::PlaceChoices(std::shared_ptr<const Graph> graph, const PlaceContext& context)
+    : graph_(std::move(graph)) {
   targets_.push_back(context.target);
-  lacked_.push_back(context.lacked);
-  for (const std::string& target : context.compress.targets) {
+  unsupported_.push_back(context.unsupported);
+  for (const std::string& target : context.targets) {
     if (std::find(targets_.begin(), targets_.end(), target) != targets_.end()) continue;
     targets_.push_back(target);
-    const auto lacked = context.lacked_on.find(target);
-    lacked_.push_back(lacked == context.lacked_on.end() ? Lacked() : lacked->second);
+    const auto found = context.unsupported_on.find(target);
+    unsupported_.push_back(found == context.unsupported_on.end() ? UnsupportedPrecisions()
+                                                                 : found->second);
   }
   if (targets_.size() == 1) return;
   for (const QuantizableLayer& layer : FindQuantizableLayers(*graph_)) {
@@ -53,7 +54,7 @@ PlaceChoices::PlaceChoices(const EnvContext& context) : graph_(context.graph) {
   }
   if (layers_.empty()) return;
   work_ = Shares(*graph_, layers_);
-  Cut(context.compress.pieces);
+  Cut(context.pieces);
   for (const std::size_t layer : first_) {
     decisions_.push_back(
         {.name = first_.size() == 1 ? "target" : layers_[layer] + " target", .choices = targets_});
@@ -81,21 +82,26 @@ std::size_t PlaceChoices::PieceOf(std::size_t layer) const {
 }
 
 bool PlaceChoices::Differ() const {
-  return std::any_of(lacked_.begin(), lacked_.end(),
-                     [&](const Lacked& lacked) { return lacked != lacked_.front(); });
+  return std::any_of(unsupported_.begin(), unsupported_.end(),
+                     [&](const UnsupportedPrecisions& unsupported) {
+                       return unsupported != unsupported_.front();
+                     });
 }
 
-bool PlaceChoices::Lacks(std::int32_t choice, const std::string& layer, Precision precision) const {
-  return Has(lacked_.at(static_cast<std::size_t>(choice)), layer, precision);
+bool PlaceChoices::Rejects(std::int32_t choice, const std::string& layer,
+                           Precision precision) const {
+  return Has(unsupported_.at(static_cast<std::size_t>(choice)), layer, precision);
 }
 
-Lacked PlaceChoices::LackedByAll() const {
-  Lacked all;
-  for (const auto& [name, precisions] : lacked_.front()) {
+UnsupportedPrecisions PlaceChoices::UnsupportedByAll() const {
+  UnsupportedPrecisions all;
+  for (const auto& [name, precisions] : unsupported_.front()) {
     const std::string& layer = name;  // Clang cannot capture a structured binding in a lambda
     for (const Precision precision : precisions) {
-      if (std::all_of(lacked_.begin(), lacked_.end(),
-                      [&](const Lacked& lacked) { return Has(lacked, layer, precision); })) {
+      if (std::all_of(unsupported_.begin(), unsupported_.end(),
+                      [&](const UnsupportedPrecisions& unsupported) {
+                        return Has(unsupported, layer, precision);
+                      })) {
         all[layer].push_back(precision);
       }
     }
@@ -103,10 +109,10 @@ Lacked PlaceChoices::LackedByAll() const {
   return all;
 }
 
-Lacked PlaceChoices::LackedByAny() const {
-  Lacked any;
-  for (const Lacked& lacked : lacked_) {
-    for (const auto& [layer, precisions] : lacked) {
+UnsupportedPrecisions PlaceChoices::UnsupportedByAny() const {
+  UnsupportedPrecisions any;
+  for (const UnsupportedPrecisions& unsupported : unsupported_) {
+    for (const auto& [layer, precisions] : unsupported) {
       std::vector<Precision>& all = any[layer];
       all.insert(all.end(), precisions.begin(), precisions.end());
     }
@@ -160,7 +166,7 @@ std::string PlaceChoices::Meaning() const {
   for (const std::size_t layer : first_) text += layers_[layer] + "\n";
   for (std::size_t choice = 0; choice < targets_.size(); ++choice) {
     text += targets_[choice] + " lacks";
-    for (const auto& [layer, precisions] : lacked_[choice]) {
+    for (const auto& [layer, precisions] : unsupported_[choice]) {
       for (const Precision precision : precisions) {
         text += " " + layer + " " + std::string(Name(precision));
       }

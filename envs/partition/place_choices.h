@@ -9,10 +9,19 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/strategy/strategy.h"
-#include "envs/register.h"
+#include "envs/common/model_context.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
+
+/// Targets to choose from for the pieces of a model.
+struct PlaceContext {
+  std::string target;                      ///< spec of the first choice
+  std::vector<std::string> targets = {};   ///< specs of the others; none = no decision
+  std::int64_t pieces = 1;                 ///< number of pieces; 0 = each layer is one
+  UnsupportedPrecisions unsupported = {};  ///< of `target`
+  std::map<std::string, UnsupportedPrecisions> unsupported_on = {};  ///< of `targets`, by spec
+};
 
 /// The decisions which target runs which piece of a model, for envs that also decide its
 /// compression and have no costs of regions.
@@ -24,8 +33,8 @@ namespace msc::envs {
 /// region. Nodes that the target does not support run on "reference", as everywhere.
 class PlaceChoices {
  public:
-  /// Cuts the model into pieces. `context` has a model.
-  explicit PlaceChoices(const EnvContext& context);
+  /// Cuts a canonical graph into pieces.
+  PlaceChoices(std::shared_ptr<const Graph> graph, const PlaceContext& context);
 
   /// Returns the decisions: "target" for a single piece, else "LAYER target" by the first layer of
   /// each piece. The first choice is the context's target. None if the context has no other target,
@@ -40,12 +49,12 @@ class PlaceChoices {
   /// Returns whether the targets differ in the precisions that they support for some layer.
   [[nodiscard]] bool Differ() const;
   /// Returns whether the target of a choice does not support a precision of a layer itself.
-  [[nodiscard]] bool Lacks(std::int32_t choice, const std::string& layer,
-                           Precision precision) const;
+  [[nodiscard]] bool Rejects(std::int32_t choice, const std::string& layer,
+                             Precision precision) const;
   /// Returns by layer the precisions that no target supports.
-  [[nodiscard]] std::map<std::string, std::vector<Precision>> LackedByAll() const;
+  [[nodiscard]] UnsupportedPrecisions UnsupportedByAll() const;
   /// Returns by layer the precisions that at least one target does not support.
-  [[nodiscard]] std::map<std::string, std::vector<Precision>> LackedByAny() const;
+  [[nodiscard]] UnsupportedPrecisions UnsupportedByAny() const;
   /// Sets the target of the strategy, and its regions if there are several. Regions name the nodes
   /// of the model after its channels are removed.
   void Place(std::span<const std::int32_t> choices, Strategy& strategy) const;
@@ -61,7 +70,7 @@ class PlaceChoices {
 
   std::shared_ptr<const Graph> graph_;
   std::vector<std::string> targets_;
-  std::vector<std::map<std::string, std::vector<Precision>>> lacked_;  ///< by choice
+  std::vector<UnsupportedPrecisions> unsupported_;  ///< by choice
   std::vector<std::string> layers_;
   std::vector<double> work_;        ///< share of the multiply-adds, by layer
   std::vector<std::size_t> first_;  ///< first layer, by piece

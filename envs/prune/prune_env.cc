@@ -11,7 +11,6 @@
 #include "envs/common/quantity.h"
 #include "envs/common/strategy_problem.h"
 #include "envs/common/work.h"
-#include "gym/core/decision_env.h"
 
 namespace msc::envs {
 namespace {
@@ -24,8 +23,8 @@ std::string Word(double density) {
   return text.data();
 }
 
-UnitScores ScoresOf(const EnvContext& context, const PruneSpace& space) {
-  if (context.unit_scores.empty()) return ScoreWeights(*context.graph, space, ScoreMethod::kL2, 0);
+UnitScores ScoresOf(const Graph& graph, const ChannelContext& context, const PruneSpace& space) {
+  if (context.unit_scores.empty()) return ScoreWeights(graph, space, ScoreMethod::kL2, 0);
   if (context.unit_scores.size() != space.units()) {
     throw UserError("there are " + std::to_string(context.unit_scores.size()) +
                     " scores for a model with " + std::to_string(space.units()) +
@@ -36,15 +35,15 @@ UnitScores ScoresOf(const EnvContext& context, const PruneSpace& space) {
 
 /// Returns the densities of one group that keep different numbers of units. Of several that keep
 /// the same number, the one nearest to the kept share stands for all. `kept` has the number of kept
-/// units for each density in `offered`.
-std::vector<double> Distinct(const std::vector<double>& offered,
+/// units for each density in `available`.
+std::vector<double> Distinct(const std::vector<double>& available,
                              const std::vector<std::int64_t>& kept, std::int64_t units) {
   std::vector<double> densities;
   const auto error = [&](double density, std::int64_t count) {
     return std::abs(density - static_cast<double>(count) / static_cast<double>(units));
   };
   for (std::size_t i = 0; i < kept.size(); ++i) {
-    const double density = offered[i];
+    const double density = available[i];
     if (i == 0 || kept[i] != kept[i - 1]) {
       densities.push_back(density);
     } else if (error(density, kept[i]) < error(densities.back(), kept[i])) {
@@ -55,21 +54,22 @@ std::vector<double> Distinct(const std::vector<double>& offered,
 }
 
 /// Returns the densities in descending order, with 1, which keeps a group whole.
-std::vector<double> OfferedDensities(const EnvContext& context) {
-  std::vector<double> offered = context.densities;
-  if (std::find(offered.begin(), offered.end(), 1.0) == offered.end()) offered.push_back(1.0);
-  std::sort(offered.rbegin(), offered.rend());
-  if (offered.front() > 1 || !(offered.back() > 0) ||
-      std::adjacent_find(offered.begin(), offered.end()) != offered.end()) {
+std::vector<double> DensitiesOf(const ChannelContext& context) {
+  std::vector<double> densities = context.densities;
+  if (std::find(densities.begin(), densities.end(), 1.0) == densities.end())
+    densities.push_back(1.0);
+  std::sort(densities.rbegin(), densities.rend());
+  if (densities.front() > 1 || !(densities.back() > 0) ||
+      std::adjacent_find(densities.begin(), densities.end()) != densities.end()) {
     throw UserError("'prune.densities' must be distinct shares above 0 and at most 1");
   }
-  return offered;
+  return densities;
 }
 
 class PruneProblem final : public StrategyProblem {
  public:
-  explicit PruneProblem(const EnvContext& context)
-      : StrategyProblem(kId, context), choices_(context) {
+  explicit PruneProblem(const PruneContext& context)
+      : StrategyProblem(kId, context), choices_(context.graph, context) {
     if (choices_.decisions().empty()) {
       throw UserError("nothing in the model can be pruned; `mscgym prune` says why");
     }
@@ -130,15 +130,15 @@ class PruneProblem final : public StrategyProblem {
 
 }  // namespace
 
-PruneChoices::PruneChoices(const EnvContext& context)
-    : graph_(context.graph),
+PruneChoices::PruneChoices(std::shared_ptr<const Graph> graph, const ChannelContext& context)
+    : graph_(std::move(graph)),
       space_(*graph_),
-      scores_(ScoresOf(context, space_)),
+      scores_(ScoresOf(*graph_, context, space_)),
       align_(context.align),
-      offered_(OfferedDensities(context)) {
+      available_(DensitiesOf(context)) {
   std::vector<PrunePlan> plans;
-  plans.reserve(offered_.size());
-  for (const double density : offered_) plans.push_back(Uniform(density));
+  plans.reserve(available_.size());
+  for (const double density : available_) plans.push_back(Uniform(density));
   const auto most = static_cast<std::size_t>(context.first_groups);
   for (const PruneGroup& group : space_.groups()) {
     if (most > 0 && decisions_.size() == most) break;
@@ -148,7 +148,7 @@ PruneChoices::PruneChoices(const EnvContext& context)
       const auto it = plan.groups.find(group.name);
       kept.push_back(it == plan.groups.end() ? units : std::ssize(it->second.keep));
     }
-    std::vector<double> densities = Distinct(offered_, kept, units);
+    std::vector<double> densities = Distinct(available_, kept, units);
     if (densities.size() < 2) continue;
     gym::Decision decision{
         .name = group.name, .choices = {}, .quantity = std::string(kDensity), .values = densities};
@@ -241,15 +241,14 @@ std::string PruneChoices::Meaning() const {
   return hash.Hex();
 }
 
-void FitToSamples(const EnvContext& context, Strategy& strategy) {
+void FitToSamples(const ModelContext& context, Strategy& strategy) {
   if (strategy.prune.groups.empty() || context.fit_hash.empty()) return;
   strategy.fit.samples = context.fit_hash;
   strategy.quantize.activations.clear();  // the scales of the unpruned model do not apply
 }
 
-std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context) {
-  auto problem = std::make_unique<PruneProblem>(context);
-  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
+std::unique_ptr<gym::SearchProblem> MakePruneProblem(const PruneContext& context) {
+  return std::make_unique<PruneProblem>(context);
 }
 
 }  // namespace msc::envs

@@ -10,18 +10,32 @@
 
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/prune/score.h"
-#include "envs/register.h"
-#include "gym/core/env.h"
+#include "envs/common/model_context.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
+
+/// Which channels may be removed, and how many.
+struct ChannelContext {
+  /// Scores of PruneSpace's units; empty: the L2 norm of their weights.
+  std::vector<double> unit_scores = {};
+  /// Pruned layers keep a multiple of this many channels; 0: the multiple is a decision.
+  std::int64_t align = 1;
+  /// Densities of a group besides 1.
+  std::vector<double> densities = {0.875, 0.75, 0.625, 0.5, 0.25};
+  /// Number of groups whose channels are decided; the others stay whole. 0 = all.
+  std::int64_t first_groups = 0;
+};
+
+/// The model of a problem with decisions about channels.
+struct PruneContext : ModelContext, ChannelContext {};
 
 /// Choices of the decision "align", if the context leaves it open: layers keep a multiple of this
 /// many channels. The first one fits the blocks of most kernels.
 inline constexpr std::array<std::int64_t, 3> kAlignments = {8, 16, 1};
 
-/// Makes "Prune-v0": how many channels stay in every group that compiler/compress/prune/prune.h
-/// finds.
+/// Makes the problem of "Prune-v0": how many channels stay in every group that
+/// compiler/compress/prune/prune.h finds.
 ///
 /// One decision per group, out of the density 1 and the context's densities (kDensity), as far as
 /// they keep different numbers of units. If the context's align is 0, "align" ("x8", "x16", "x1")
@@ -32,17 +46,16 @@ inline constexpr std::array<std::int64_t, 3> kAlignments = {8, 16, 1};
 /// possible to 1, to 0.75 and to 0.5.
 ///
 /// Features of a group, each in [0, 1]: position in the network, share of its layers in the
-/// multiply-adds and in the bytes, units / 4096, layers it cuts / 16. The reward of the last step
-/// is -(latency ratio) - distill_loss. Throws UserError if the context lacks a model or an
-/// evaluator, or nothing in the model can be pruned.
-[[nodiscard]] std::unique_ptr<gym::Env> MakePruneEnv(const EnvContext& context);
+/// multiply-adds and in the bytes, units / 4096, layers it cuts / 16. Throws UserError if the
+/// context lacks a model or an evaluator, or nothing in the model can be pruned.
+[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakePruneProblem(const PruneContext& context);
 
 /// The decisions of that env, shared by all envs that decide about channels.
 class PruneChoices {
  public:
-  /// Finds the groups and their densities. `context` has a model. Throws UserError if its scores do
+  /// Finds the groups of a canonical graph, and their densities. Throws UserError if its scores do
   /// not match the model's units, or a density is not in (0, 1] or is listed twice.
-  explicit PruneChoices(const EnvContext& context);
+  PruneChoices(std::shared_ptr<const Graph> graph, const ChannelContext& context);
 
   /// Returns one decision per group, with the densities that make a difference there. Groups with
   /// only one such density are left out, and do not count towards the context's first_groups.
@@ -68,14 +81,14 @@ class PruneChoices {
   std::shared_ptr<const Graph> graph_;
   PruneSpace space_;
   UnitScores scores_;
-  std::int64_t align_;           ///< 0 = the decision "align"
-  std::vector<double> offered_;  ///< available densities, descending from 1
+  std::int64_t align_;             ///< 0 = the decision "align"
+  std::vector<double> available_;  ///< densities, descending from 1
   std::vector<gym::Decision> decisions_;
   std::vector<std::vector<double>> densities_;  ///< by decision and choice
 };
 
 /// Marks a strategy that prunes for fitting to the context's calibration samples, if there are any:
 /// weights are then fitted, and scales found, after pruning.
-void FitToSamples(const EnvContext& context, Strategy& strategy);
+void FitToSamples(const ModelContext& context, Strategy& strategy);
 
 }  // namespace msc::envs

@@ -32,7 +32,7 @@ bool IsMeant(const std::string& pattern, const std::string& layer) {
 }
 
 /// Replaces the plan's activation scales by those of its range methods.
-void TakeScales(const EnvContext& context, QuantizePlan& plan) {
+void TakeScales(const QuantizeContext& context, QuantizePlan& plan) {
   if (plan.ranges.empty()) return;
   for (const auto& [value, method] : RangeMethods(*context.graph, plan.ranges)) {
     const auto scale = plan.activations.find(value);
@@ -44,8 +44,8 @@ void TakeScales(const EnvContext& context, QuantizePlan& plan) {
 
 }  // namespace
 
-bool FitsWeights(const QuantizeOffer& offer) {
-  return std::any_of(offer.rounding.begin(), offer.rounding.end(),
+bool FitsWeights(const QuantizeConfig& config) {
+  return std::any_of(config.rounding.begin(), config.rounding.end(),
                      [](const std::string& word) { return word != "nearest"; });
 }
 
@@ -71,7 +71,7 @@ double BitsOf(const LayerChoice& choice) {
   return 32;
 }
 
-std::vector<std::size_t> TiedLayers(const EnvContext& context,
+std::vector<std::size_t> TiedLayers(const QuantizeContext& context,
                                     const std::vector<QuantizableLayer>& layers) {
   std::vector<std::size_t> first(layers.size());
   std::iota(first.begin(), first.end(), std::size_t{0});
@@ -119,34 +119,34 @@ std::vector<LayerChoice> QuantizeChoices::ChoicesOf(std::size_t layer) const {
       choices.push_back({.precision = precision});
       continue;
     }
-    for (const std::int64_t bits : offer_.bits) choices.push_back({precision, bits});
+    for (const std::int64_t bits : config_.bits) choices.push_back({precision, bits});
   }
   return choices;
 }
 
-QuantizeChoices::QuantizeChoices(const EnvContext& context)
-    : offer_(context.quantize),
+QuantizeChoices::QuantizeChoices(const QuantizeContext& context)
+    : config_(context.quantize),
       layers_(OfferedLayers(context)),
       first_(TiedLayers(context, layers_)) {
-  CheckList(offer_.bits, false, "bits");
-  CheckList(offer_.ranges, true, "ranges");
-  CheckList(offer_.rounding, false, "rounding");
+  CheckList(config_.bits, false, "bits");
+  CheckList(config_.ranges, true, "ranges");
+  CheckList(config_.rounding, false, "rounding");
   // Descending, so that the last choice is the narrowest.
-  std::sort(offer_.bits.rbegin(), offer_.bits.rend());
-  const bool ranges = offer_.ranges.size() > 1;
+  std::sort(config_.bits.rbegin(), config_.bits.rend());
+  const bool ranges = config_.ranges.size() > 1;
   const std::size_t decided =
-      offer_.first_layers == 0
+      config_.first_layers == 0
           ? layers_.size()
-          : std::min(layers_.size(), static_cast<std::size_t>(offer_.first_layers));
+          : std::min(layers_.size(), static_cast<std::size_t>(config_.first_layers));
   of_layer_.resize(layers_.size(), {LayerChoice{}});
   for (std::size_t i = 0; i < decided; ++i) {
     if (first_[i] == i) AddPrecision(i);
-    if (ranges && offer_.range_of == "layer") {
-      Add({Kind::kRange, i}, {layers_[i].name + " range", offer_.ranges});
+    if (ranges && config_.range_of == "layer") {
+      Add({Kind::kRange, i}, {layers_[i].name + " range", config_.ranges});
     }
   }
-  if (ranges && offer_.range_of == "model") Add({Kind::kRange, {}}, {"range", offer_.ranges});
-  if (offer_.rounding.size() > 1) Add({Kind::kRounding, {}}, {"rounding", offer_.rounding});
+  if (ranges && config_.range_of == "model") Add({Kind::kRange, {}}, {"range", config_.ranges});
+  if (config_.rounding.size() > 1) Add({Kind::kRounding, {}}, {"rounding", config_.rounding});
 }
 
 void QuantizeChoices::AddPrecision(std::size_t layer) {
@@ -197,7 +197,7 @@ gym::Assignment QuantizeChoices::Uniform(const LayerChoice& choice) const {
 std::vector<LayerChoice> QuantizeChoices::Anchors() const {
   // The lossless baseline comes first: a search then has a feasible answer from its first trial.
   std::vector<LayerChoice> wanted = {{.precision = Precision::kF32}};
-  for (const std::int64_t bits : offer_.bits) wanted.push_back({Precision::kInt8, bits});
+  for (const std::int64_t bits : config_.bits) wanted.push_back({Precision::kInt8, bits});
   wanted.push_back({.precision = Precision::kBF16});
   std::erase_if(wanted, [&](const LayerChoice& choice) {
     return std::none_of(of_layer_.begin(), of_layer_.end(), [&](const auto& choices) {
@@ -210,11 +210,11 @@ std::vector<LayerChoice> QuantizeChoices::Anchors() const {
 std::map<std::string, std::string> QuantizeChoices::RangesOf(
     std::span<const std::int32_t> choices) const {
   std::map<std::string, std::string> ranges;
-  if (offer_.ranges.empty()) return ranges;
-  for (const QuantizableLayer& layer : layers_) ranges[layer.name] = offer_.ranges.front();
+  if (config_.ranges.empty()) return ranges;
+  for (const QuantizableLayer& layer : layers_) ranges[layer.name] = config_.ranges.front();
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].kind != Kind::kRange) continue;
-    const std::string& method = offer_.ranges.at(static_cast<std::size_t>(choices[i]));
+    const std::string& method = config_.ranges.at(static_cast<std::size_t>(choices[i]));
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       if (parts_[i].layer.value_or(l) == l) ranges[layers_[l].name] = method;
     }
@@ -223,15 +223,15 @@ std::map<std::string, std::string> QuantizeChoices::RangesOf(
 }
 
 std::string QuantizeChoices::RoundingOf(std::span<const std::int32_t> choices) const {
-  std::string word = offer_.rounding.front();
+  std::string word = config_.rounding.front();
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     if (parts_[i].kind != Kind::kRounding) continue;
-    word = offer_.rounding.at(static_cast<std::size_t>(choices[i]));
+    word = config_.rounding.at(static_cast<std::size_t>(choices[i]));
   }
   return word == "nearest" ? "" : word;
 }
 
-Strategy QuantizeChoices::StrategyOf(const EnvContext& context,
+Strategy QuantizeChoices::StrategyOf(const QuantizeContext& context,
                                      std::span<const std::int32_t> choices,
                                      const std::string& model_hash) const {
   Check(choices.size() == parts_.size(), "one choice a decision");
@@ -302,7 +302,7 @@ std::vector<double> QuantizeChoices::Work(const Graph& canonical) const {
   return work;
 }
 
-std::string QuantizeChoices::Meaning(const EnvContext& context) const {
+std::string QuantizeChoices::Meaning(const QuantizeContext& context) const {
   // The meaning of int8 includes the scales.
   Strategy all;
   all.quantize.activations = context.scales;
@@ -314,7 +314,7 @@ std::string QuantizeChoices::Meaning(const EnvContext& context) const {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     if (first_[i] != i) text += "\n" + layers_[i].name + " as " + layers_[first_[i]].name;
   }
-  if (FitsWeights(offer_)) text += "\n" + offer_.rounding.front() + " " + context.fit_hash;
+  if (FitsWeights(config_)) text += "\n" + config_.rounding.front() + " " + context.fit_hash;
   return text;
 }
 

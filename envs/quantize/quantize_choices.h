@@ -9,10 +9,21 @@
 
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/strategy/strategy.h"
-#include "envs/register.h"
+#include "envs/common/model_context.h"
+#include "envs/quantize/quantize_config.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
+
+/// The model of a problem with decisions about precisions.
+struct QuantizeContext : ModelContext {
+  QuantizeConfig quantize = {};
+  /// Scales of every tensor that an int8 layer may read or write.
+  std::map<std::string, TensorScale> scales = {};
+  /// `scales` for each method in quantize.ranges.
+  std::map<std::string, std::map<std::string, TensorScale>> scales_by_range = {};
+  UnsupportedPrecisions unsupported = {};  ///< of `target`; these are not among the choices
+};
 
 /// A precision of a layer, with the bits of its weights if that is int8.
 struct LayerChoice {
@@ -27,21 +38,21 @@ struct LayerChoice {
 
 /// Returns for each layer the index of the first layer with which it shares its precision: its own
 /// if it is tied to no earlier one. Tied are layers that read one constant as their weights, and
-/// those that the context's QuantizeOffer ties. Throws UserError if a list there names no
+/// those that the context's QuantizeConfig ties. Throws UserError if a list there names no
 /// quantizable layer, or fewer than two.
-[[nodiscard]] std::vector<std::size_t> TiedLayers(const EnvContext& context,
+[[nodiscard]] std::vector<std::size_t> TiedLayers(const QuantizeContext& context,
                                                   const std::vector<QuantizableLayer>& layers);
 
 /// The decisions about precisions and related settings, shared by all envs that have them. They
 /// are, in this order: for each layer in graph order its precision, named like the layer (kBits),
 /// and "LAYER range" if ranges are decided by layer; "range" if they are decided for all layers
-/// together; "rounding" if there are several kinds. If the offer limits the number of layers, only
+/// together; "rounding" if there are several kinds. If the config limits the number of layers, only
 /// the first ones are decided. Tied layers (TiedLayers) have the precision of the first of them.
 class QuantizeChoices {
  public:
-  /// Derives the decisions. `context` has a model. Throws UserError if a list of its offer has a
+  /// Derives the decisions. `context` has a model. Throws UserError if a list of its config has a
   /// value twice or is empty though it needs one, or as TiedLayers.
-  explicit QuantizeChoices(const EnvContext& context);
+  explicit QuantizeChoices(const QuantizeContext& context);
 
   [[nodiscard]] const std::vector<QuantizableLayer>& layers() const { return layers_; }
   [[nodiscard]] const std::vector<gym::Decision>& decisions() const { return decisions_; }
@@ -60,7 +71,7 @@ class QuantizeChoices {
   [[nodiscard]] std::vector<LayerChoice> Anchors() const;
   /// Returns the strategy for one choice per decision. `context` is the one that this was made
   /// from. Throws UserError if weights are rounded by samples and there are none.
-  [[nodiscard]] Strategy StrategyOf(const EnvContext& context,
+  [[nodiscard]] Strategy StrategyOf(const QuantizeContext& context,
                                     std::span<const std::int32_t> choices,
                                     const std::string& model_hash) const;
   /// Returns a plan with every layer in its narrowest precision, without scales or weight grids.
@@ -71,7 +82,7 @@ class QuantizeChoices {
   [[nodiscard]] std::vector<double> Work(const Graph& canonical) const;
   /// Returns text for the hash: what the meaning of choices depends on besides the model and
   /// themselves.
-  [[nodiscard]] std::string Meaning(const EnvContext& context) const;
+  [[nodiscard]] std::string Meaning(const QuantizeContext& context) const;
 
  private:
   enum class Kind : unsigned char { kPrecision, kRange, kRounding };
@@ -90,7 +101,7 @@ class QuantizeChoices {
   /// Returns the choices that all layers tied to `layer`, the first of them, allow.
   [[nodiscard]] std::vector<LayerChoice> ChoicesOf(std::size_t layer) const;
 
-  QuantizeOffer offer_;
+  QuantizeConfig config_;
   std::vector<QuantizableLayer> layers_;
   std::vector<std::size_t> first_;  ///< by layer; see TiedLayers
   std::vector<std::vector<LayerChoice>> of_layer_;

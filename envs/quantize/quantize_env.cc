@@ -7,7 +7,6 @@
 #include "compiler/ops/op.h"
 #include "envs/common/strategy_problem.h"
 #include "envs/quantize/quantize_choices.h"
-#include "gym/core/decision_env.h"
 
 namespace msc::envs {
 namespace {
@@ -20,8 +19,8 @@ double Clamp01(double value) {
 
 class QuantizeProblem final : public StrategyProblem {
  public:
-  explicit QuantizeProblem(const EnvContext& context)
-      : StrategyProblem(kId, context), choices_(context) {
+  explicit QuantizeProblem(const QuantizeContext& context)
+      : StrategyProblem(kId, context), context_(context), choices_(context) {
     if (choices_.layers().empty()) {
       throw UserError("the model has no Conv, Gemm or MatMul with constant weights to quantize");
     }
@@ -41,7 +40,7 @@ class QuantizeProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
-    return choices_.StrategyOf(context(), assignment, Undecided().model_hash);
+    return choices_.StrategyOf(context_, assignment, Undecided().model_hash);
   }
 
   [[nodiscard]] Strategy Least() const override {
@@ -50,7 +49,7 @@ class QuantizeProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] std::string Meaning() const override { return choices_.Meaning(context()); }
+  [[nodiscard]] std::string Meaning() const override { return choices_.Meaning(context_); }
 
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
@@ -60,18 +59,19 @@ class QuantizeProblem final : public StrategyProblem {
     return anchors;
   }
 
+  QuantizeContext context_;
   QuantizeChoices choices_;
 };
 
 }  // namespace
 
-std::vector<QuantizableLayer> OfferedLayers(const EnvContext& context) {
+std::vector<QuantizableLayer> OfferedLayers(const QuantizeContext& context) {
   std::vector<QuantizableLayer> layers = FindQuantizableLayers(*context.graph);
   for (QuantizableLayer& layer : layers) {
-    const auto lacked = context.lacked.find(layer.name);
-    if (lacked == context.lacked.end()) continue;
+    const auto unsupported = context.unsupported.find(layer.name);
+    if (unsupported == context.unsupported.end()) continue;
     std::erase_if(layer.allowed, [&](Precision precision) {
-      const auto& all = lacked->second;
+      const auto& all = unsupported->second;
       return precision != Precision::kF32 &&
              std::find(all.begin(), all.end(), precision) != all.end();
     });
@@ -79,7 +79,7 @@ std::vector<QuantizableLayer> OfferedLayers(const EnvContext& context) {
   return layers;
 }
 
-Strategy MakeQuantizeStrategy(const EnvContext& context,
+Strategy MakeQuantizeStrategy(const QuantizeContext& context,
                               const std::vector<QuantizableLayer>& layers,
                               const std::vector<Precision>& choices,
                               const std::string& model_hash) {
@@ -128,9 +128,8 @@ std::vector<std::vector<double>> LayerFeatures(const Graph& canonical,
   return rows;
 }
 
-std::unique_ptr<gym::Env> MakeQuantizeEnv(const EnvContext& context) {
-  auto problem = std::make_unique<QuantizeProblem>(context);
-  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
+std::unique_ptr<gym::SearchProblem> MakeQuantizeProblem(const QuantizeContext& context) {
+  return std::make_unique<QuantizeProblem>(context);
 }
 
 }  // namespace msc::envs

@@ -2,14 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/compress/quantize/quantize.h"
 
 namespace msc::envs {
 
-ScheduleChoices::ScheduleChoices(const EnvContext& context)
-    : graph_(context.graph), scales_(context.scales), kernels_of_(context.kernels_of) {
+ScheduleChoices::ScheduleChoices(std::shared_ptr<const Graph> graph,
+                                 std::map<std::string, TensorScale> scales,
+                                 const KernelContext& context)
+    : graph_(std::move(graph)), scales_(std::move(scales)), kernels_of_(context.kernels_of) {
   if (context.kernels == nullptr || !kernels_of_) return;
   for (const ScheduledKernel& kernel : *context.kernels) {
     if (kernel.choices.size() < 2) continue;

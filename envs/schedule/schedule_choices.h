@@ -10,10 +10,17 @@
 #include "compiler/ir/graph.h"
 #include "compiler/strategy/schedule.h"
 #include "compiler/strategy/strategy.h"
-#include "envs/register.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
+
+/// Kernels whose schedules are decided along with other things.
+struct KernelContext {
+  /// Kernels of the uncompressed model, with the schedules available for each; nullptr = none.
+  std::shared_ptr<const std::vector<ScheduledKernel>> kernels = {};
+  /// Returns the kernels of a strategy with known scales, with the schedules available for each.
+  std::function<std::vector<ScheduledKernel>(const Strategy&)> kernels_of = {};
+};
 
 /// The decisions about the schedules of some kernels, for envs that also decide the compression of
 /// the model.
@@ -24,9 +31,10 @@ namespace msc::envs {
 /// and all schedules in a strategy run.
 class ScheduleChoices {
  public:
-  /// Takes the kernels from context.kernels, if the context also has kernels_of; else there are no
-  /// decisions.
-  explicit ScheduleChoices(const EnvContext& context);
+  /// Takes the kernels of a canonical graph from context.kernels, if the context also has
+  /// kernels_of; else there are no decisions. `scales` are those of the uncompressed model.
+  ScheduleChoices(std::shared_ptr<const Graph> graph, std::map<std::string, TensorScale> scales,
+                  const KernelContext& context);
 
   /// Returns the decisions, "LAYER schedule" by the first layer of each kernel. Choices are
   /// "default", then names of schedules.

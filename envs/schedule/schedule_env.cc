@@ -8,7 +8,6 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/compile.h"
 #include "envs/common/strategy_problem.h"
-#include "gym/core/decision_env.h"
 
 namespace msc::envs {
 namespace {
@@ -42,7 +41,7 @@ std::vector<std::vector<double>> FeaturesOf(const std::vector<ScheduledKernel>& 
 
 class ScheduleProblem final : public StrategyProblem {
  public:
-  explicit ScheduleProblem(const EnvContext& context)
+  explicit ScheduleProblem(const ScheduleContext& context)
       : StrategyProblem(kId, context), kernels_(context.kernels) {
     if (kernels_ == nullptr || kernels_->empty()) {
       throw UserError("target '" + context.target +
@@ -111,9 +110,8 @@ class ScheduleProblem final : public StrategyProblem {
 
 }  // namespace
 
-std::unique_ptr<gym::Env> MakeScheduleEnv(const EnvContext& context) {
-  auto problem = std::make_unique<ScheduleProblem>(context);
-  return gym::MakeDecisionEnv(std::move(problem), MeasuredEnv(kId, context));
+std::unique_ptr<gym::SearchProblem> MakeScheduleProblem(const ScheduleContext& context) {
+  return std::make_unique<ScheduleProblem>(context);
 }
 
 }  // namespace msc::envs

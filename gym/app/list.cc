@@ -8,11 +8,11 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/ops/op.h"
-#include "envs/register.h"
 #include "gym/app/command.h"
 #include "gym/msc_config/msc_config.h"
 #include "gym/search/config.h"
 #include "gym/search/registries.h"
+#include "gym/search/task_registry.h"
 
 namespace msc::gym {
 namespace {
@@ -75,9 +75,7 @@ std::vector<Row> Agents() {
 
 std::vector<Row> Envs() {
   std::vector<Row> rows;
-  envs::EnvRegistry registry;
-  envs::RegisterAll(registry);
-  for (const EnvSpec& spec : registry.Specs()) rows.push_back({spec.id, spec.summary});
+  for (const EnvSpec& spec : AllEnvSpecs()) rows.push_back({spec.id, spec.summary});
   return rows;
 }
 

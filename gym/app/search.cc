@@ -20,7 +20,6 @@
 #include "gym/msc_config/msc_files.h"
 #include "gym/msc_config/read_config.h"
 #include "gym/search/config.h"
-#include "gym/search/env.h"
 #include "gym/search/report/report.h"
 
 namespace msc::gym {
@@ -56,13 +55,20 @@ SearchConfig WithOptions(SearchConfig config, const Options& options) {
   if (options.threads) config.threads = *options.threads;
   // Options have the same limits as the keys that they replace.
   config = FromJsonText<SearchConfig>(ToJson(config), "the options");
-  config.env = EnvId(config.env);
   return config;
 }
 
-void PrintNotes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) std::fprintf(stderr, "config: %s\n", note.c_str());
-}
+/// Prints the notes on a config once it is known to fit the model, so that an error stands alone.
+class SearchConsole final : public ConsoleListener {
+ public:
+  void AddNotes(std::vector<std::string> notes) { notes_ = std::move(notes); }
+  void ReportStart() override {
+    for (const std::string& note : notes_) std::fprintf(stderr, "config: %s\n", note.c_str());
+  }
+
+ private:
+  std::vector<std::string> notes_;
+};
 
 SearchOptions SearchOptionsOf(const Options& options, cost::FarmEvaluator* farm) {
   return {.folder = options.out,
@@ -86,16 +92,18 @@ void WriteWantedFiles(const MscFiles& files, const std::string& run, const Searc
 /// Runs the search in the coordinating process.
 int Coordinate(const AppContext& context, const Options& options, cost::FarmEvaluator* farm) {
   CatchStopSignals();
-  ConsoleListener listener;
+  SearchConsole listener;
   const SearchHost host{.program = context.self, .listener = listener};
   auto [read, notes, files] = ReadConfigFile(options.config);
   const SearchConfig config = WithOptions(std::move(read), options);
-  if (Trains(config) && !(files.strategies.empty() && files.records.empty())) {
+  if (!host.tasks.Get(config.env).measured() &&
+      !(files.strategies.empty() && files.records.empty())) {
     notes.emplace_back("'strategy_file' and 'record': a search of recipes does not write them");
     files = {};
   }
-  PrintNotes(notes);
+  listener.AddNotes(std::move(notes));
   if (options.dry_run) {
+    listener.ReportStart();
     DryRun(host, config,
            farm != nullptr ? farm->parallelism() : static_cast<std::size_t>(options.workers));
     return kExitOk;

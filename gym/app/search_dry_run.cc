@@ -10,7 +10,6 @@
 
 #include "compiler/base/duration_text.h"
 #include "gym/search/config.h"
-#include "gym/search/env.h"
 #include "gym/search/recipe_finalists.h"
 #include "gym/search/session.h"
 #include "gym/study/describe.h"
@@ -24,13 +23,14 @@ void DryRun(const SearchHost& host, const SearchConfig& asked, std::size_t worke
   SearchSession session(asked, {}, host);
   const std::chrono::duration<double> preparing = Clock::now() - start;
   const SearchConfig& config = session.config();
+  const bool measured = session.task().measured();
   const SearchProblem& problem = *session.env().problem();
   const Objective objective = ToObjective(config.objective);
   const std::vector<Constraint> goal = ToStopRules(config.stop).goal;
   CheckObjective(objective, problem.metrics());
   CheckGoal(goal, problem.metrics());
   std::printf("%s, %s%s, agent %s\n", config.env.c_str(), config.model.c_str(),
-              Trains(config) ? "" : (" on " + config.target).c_str(), config.agent.c_str());
+              measured ? (" on " + config.target).c_str() : "", config.agent.c_str());
   const std::optional<TrialTime> trial =
       session.TimeOneTrial([&host] { return host.listener.StopRequested(); });
   const DescribeOptions options{.goal = goal, .bounds = BoundsBy(trial, problem)};
@@ -45,7 +45,7 @@ void DryRun(const SearchHost& host, const SearchConfig& asked, std::size_t worke
               static_cast<unsigned long long>(config.trials), workers,
               time((config.trials + workers - 1) / workers).c_str(), preparing.count());
   double tail = 0;
-  if (Trains(config)) {
+  if (!measured) {
     tail = trial->mean * static_cast<double>(kRecipeRepeats * config.finalists);
     std::printf("%s finalists, trained %zu times each: about %s more\n", finalists.c_str(),
                 kRecipeRepeats, time(kRecipeRepeats * config.finalists).c_str());

@@ -5,9 +5,9 @@
 #include <cctype>
 
 #include "compiler/base/fields.h"
-#include "envs/quantize/offer.h"
+#include "envs/quantize/quantize_config.h"
 #include "gym/msc_config/translator.h"
-#include "gym/search/env_config.h"
+#include "gym/search/config.h"
 
 namespace msc::gym {
 namespace msc_config {
@@ -48,7 +48,7 @@ std::vector<std::string> KeysOf() {
 /// Returns our keys of a section that MSC has too; empty for other sections.
 std::vector<std::string> OwnKeys(const std::string& section) {
   if (section == "prune") return KeysOf<PruneConfig>();
-  if (section == "quantize") return KeysOf<envs::QuantizeOffer>();
+  if (section == "quantize") return KeysOf<envs::QuantizeConfig>();
   if (section == "distill") return KeysOf<DistillConfig>();
   return {};
 }

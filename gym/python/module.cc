@@ -14,6 +14,7 @@
 #include "gym/python/python_vector_env.h"
 #include "gym/python/wrappers.h"
 #include "gym/search/registries.h"
+#include "gym/search/task_registry.h"
 
 namespace py = pybind11;
 
@@ -26,7 +27,7 @@ PYBIND11_MODULE(_core, core) {
   // By id: a summary, and whether rewards come from measurements.
   core.def("specs", [] {
     std::map<std::string, std::pair<std::string, bool>> specs;
-    for (const auto& spec : msc::gym::Envs().Specs()) {
+    for (const auto& spec : msc::gym::AllEnvSpecs()) {
       specs[spec.id] = {spec.summary, spec.nondeterministic};
     }
     return specs;

@@ -32,8 +32,8 @@ class Turn {
   std::atomic<bool>& taken_;
 };
 
-/// Returns the envs of this build.
-[[nodiscard]] envs::EnvRegistry Envs();
+/// Returns the envs that need no model.
+[[nodiscard]] envs::EnvRegistry Toys();
 
 /// An env for Python, made from an id and a config or by wrapping another one.
 class PythonEnv {

@@ -33,9 +33,10 @@ SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
   if (config.objective.minimize.empty()) {
     throw UserError(what + ": 'objective.minimize' must name a metric, such as latency");
   }
-  for (std::string* file : {&config.model, &config.strategy, &config.from, &config.partition.rules,
-                            &config.calibration.data.images, &config.calibration.data.labels,
-                            &config.quality.data.images, &config.quality.data.labels}) {
+  for (std::string* file :
+       {&config.model, &config.strategy, &config.from, &config.section<PartitionConfig>().rules,
+        &config.calibration.data.images, &config.calibration.data.labels,
+        &config.quality.data.images, &config.quality.data.labels}) {
     Resolve(folder, *file);
   }
   return config;
@@ -43,16 +44,6 @@ SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
 
 std::string ToJson(const SearchConfig& config) {
   return ToJsonText(config, 2) + "\n";
-}
-
-std::string EnvId(const std::string& name) {
-  if (name == "quantize") return "Quantize-v0";
-  if (name == "prune") return "Prune-v0";
-  if (name == "compress") return "Compress-v0";
-  if (name == "partition") return "Partition-v0";
-  if (name == "schedule") return "Schedule-v0";
-  if (name == "distill") return "Distill-v0";
-  return name;
 }
 
 Objective ToObjective(const ObjectiveConfig& config) {

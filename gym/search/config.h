@@ -5,15 +5,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "compiler/base/within.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "cost/measure/latency.h"
 #include "cost/quality/dataset.h"
-#include "envs/compress/offer.h"
-#include "envs/quantize/offer.h"
-#include "gym/search/env_config.h"
+#include "gym/search/tasks/list.h"
 #include "gym/study/objective.h"
 #include "gym/study/stop_rules.h"
 
@@ -118,12 +117,7 @@ struct SearchConfig {
   bool race = false;
   ObjectiveConfig objective;
   CalibrationConfig calibration;
-  envs::QuantizeOffer quantize;
-  PruneConfig prune;
-  envs::CompressOffer compress;
-  PartitionConfig partition;
-  ScheduleConfig schedule;
-  DistillConfig distill;
+  TaskSections sections;  ///< those of the tasks; see section()
   QualityConfig quality;
   cost::LatencyOptions latency;
   template <class Self, class Visit>
@@ -140,10 +134,8 @@ struct SearchConfig {
     visit("env", self.env,
           "what the search decides: precisions (quantize), channels (prune), both and optionally "
           "more (compress, see section `compress`), which target runs which part (partition), how "
-          "kernels are written (schedule), or how the compressed model is trained (distill)",
-          Within::OneOf({"quantize", "prune", "compress", "partition", "schedule", "distill",
-                         "Quantize-v0", "Prune-v0", "Compress-v0", "Partition-v0", "Schedule-v0",
-                         "Distill-v0"}));
+          "kernels are written (schedule), or how the compressed model is trained (distill); or "
+          "the id of such an env, as in `mscgym list envs`");
     visit("agent", self.agent,
           "search algorithm that proposes candidates; see `mscgym list agents`");
     visit("target", self.target, "target that runs the model; see `mscgym list targets`");
@@ -189,15 +181,24 @@ struct SearchConfig {
           "and time, and continue only with the best quarter of each stage");
     visit("objective", self.objective, "metrics to minimize, and limits");
     visit("calibration", self.calibration, "samples and method that give activations their scales");
-    visit("quantize", self.quantize, "decisions about int8 layers");
-    visit("prune", self.prune, "how channels are pruned");
-    visit("compress", self.compress,
-          "decisions of the env compress besides channels and precisions");
-    visit("partition", self.partition, "targets that may run parts of the model, and their costs");
-    visit("schedule", self.schedule, "how kernels are written");
-    visit("distill", self.distill, "training of a compressed model");
+    std::apply([&](auto&... section) { (VisitSection(section, visit), ...); }, self.sections);
     visit("quality", self.quality, "how the quality of candidates is judged");
     visit("latency", self.latency, "how time is measured");
+  }
+  /// Returns the section of a task: section<PruneConfig>().
+  template <class Section>
+  [[nodiscard]] const Section& section() const {
+    return std::get<Section>(sections);
+  }
+  template <class Section>
+  [[nodiscard]] Section& section() {
+    return std::get<Section>(sections);
+  }
+
+ private:
+  template <class Section, class Visitor>
+  static void VisitSection(Section& section, Visitor& visit) {
+    visit(Section::kSection, section, Section::kSectionHelp);
   }
 };
 
@@ -206,8 +207,6 @@ struct SearchConfig {
 [[nodiscard]] SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
                                              const std::string& what);
 [[nodiscard]] std::string ToJson(const SearchConfig& config);
-/// Returns the id of the env that a config names: "Prune-v0" for "prune" and for "Prune-v0".
-[[nodiscard]] std::string EnvId(const std::string& name);
 [[nodiscard]] Objective ToObjective(const ObjectiveConfig& config);
 [[nodiscard]] StopRules ToStopRules(const StopConfig& config);
 

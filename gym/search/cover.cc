@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
@@ -76,7 +78,7 @@ struct CoverFile {
 };
 
 std::string HashOfRules(const SearchConfig& config) {
-  const std::string& path = config.partition.rules;
+  const std::string& path = config.section<PartitionConfig>().rules;
   return path.empty() ? "" : Sha256Hex(ReadFile(path));
 }
 
@@ -116,12 +118,13 @@ void SetCosts(const CoverFile& found, const std::string& file, CoverProblem& pro
   }
 }
 
-void KeepCover(const SearchConfig& config, const Prepared& prepared, const std::string& path) {
+void KeepCover(const SearchConfig& config, const std::string& model_hash,
+               const CoverProblem& problem, const std::string& path) {
   CoverFile file;
-  file.model_hash = GraphHash(*prepared.graph);
-  file.targets = config.partition.targets;
+  file.model_hash = model_hash;
+  file.targets = config.section<PartitionConfig>().targets;
   file.rules = HashOfRules(config);
-  for (const Candidate& candidate : prepared.cover->candidates) {
+  for (const Candidate& candidate : problem.candidates) {
     CandidateCost& cost = file.costs.emplace_back();
     if (candidate.cost.known()) {
       cost.micros = candidate.cost.micros();
@@ -129,7 +132,6 @@ void KeepCover(const SearchConfig& config, const Prepared& prepared, const std::
       cost.failure = candidate.cost.reason();
     }
   }
-  const CoverProblem& problem = *prepared.cover;
   for (const auto& [edge, micros] : problem.conversions.tensors()) {
     const auto& [tensor, from, to] = edge;
     file.turns.push_back({.tensor = problem.flow.tensor(tensor).name,
@@ -151,75 +153,95 @@ void NoteUnmeasured(const CoverProblem& problem, std::vector<std::string>& short
                       " were not measured, so the search does not use them");
 }
 
-}  // namespace
-
-void PrepareCover(const SearchHost& host, const SearchConfig& config, const RunPaths& paths,
-                  const TimeBudget& time, Prepared& prepared) {
-  const std::string file = paths.At(kCoverFile);
-  const CompileOptions compile{.threads = config.threads,
-                               .bindings = BatchBindings(*prepared.graph, 1)};
-  const Strategy start = StartOf(config, prepared);
-  const cost::RegionSource source(*prepared.graph, start, compile);
-  const std::vector<std::string>& targets = config.partition.targets;
-  const PartitionRules rules = LoadPartitionRules(config.partition.rules);
-  auto problem = std::make_shared<CoverProblem>(
-      cost::ProposeRegions(BindSizes(*prepared.graph, compile), source, targets, prepared.targets,
-                           {.channels_last = config.partition.images == "both", .rules = rules}));
-  for (const std::string& text : cost::WarningsOf(rules, *problem, targets, prepared.targets)) {
-    host.listener.ReportLine("[regions] " + text);
+/// Returns the regions without costs.
+CoverProblem ProposeCover(const Preparation& preparation, const cost::RegionSource& source,
+                          const CompileOptions& compile) {
+  const auto& partition = preparation.config.section<PartitionConfig>();
+  const Prepared& prepared = preparation.prepared;
+  const PartitionRules rules = LoadPartitionRules(partition.rules);
+  CoverProblem problem = cost::ProposeRegions(
+      BindSizes(*prepared.graph, compile), source, partition.targets, prepared.targets,
+      {.channels_last = partition.images == "both", .rules = rules});
+  for (const std::string& text :
+       cost::WarningsOf(rules, problem, partition.targets, prepared.targets)) {
+    preparation.host.listener.ReportLine("[regions] " + text);
   }
-  for (const auto& [node, target] : config.partition.pin) cost::PinNode(*problem, node, target);
-  cost::KeepPins(*problem);
-  prepared.cover = problem;
-  // Regions may have targets with options of their own, such as another precision.
-  for (const Candidate& candidate : problem->candidates) {
-    std::vector<std::string>& runners = prepared.runners;
+  for (const auto& [node, target] : partition.pin) cost::PinNode(problem, node, target);
+  cost::KeepPins(problem);
+  return problem;
+}
+
+/// Adds the targets of regions. These may have options of their own, such as another precision.
+void AddTargets(const CoverProblem& problem, std::vector<std::string>& runners) {
+  for (const Candidate& candidate : problem.candidates) {
     if (std::find(runners.begin(), runners.end(), candidate.target) == runners.end()) {
       runners.push_back(candidate.target);
     }
   }
+}
+
+/// Measures the costs of regions and of layout conversions.
+void MeasureCosts(const Preparation& preparation, const cost::RegionSource& source,
+                  CoverProblem& problem) {
+  const SearchConfig& config = preparation.config;
+  const TimeBudget& time = preparation.time;
+  SearchListener& listener = preparation.host.listener;
+  const TargetRegistry& targets = preparation.prepared.targets;
+  const std::string folder = RegionFolder("");
+  cost::RegionMeterOptions measuring = RegionMeterFor(preparation.host.program, config.threads);
+  if (config.memory_mb > 0) measuring.memory_mb = config.memory_mb;
+  const cost::RegionCostContext regions =
+      RegionContextFor(preparation.prepared.machine, source.graph(), config.threads);
+  cost::RegionMeter meter(source, measuring);
+  cost::RegionCosts costs(source, targets, meter, folder, regions);
+  cost::TurnCosts turns(problem, source, targets, measuring, folder, regions);
+  const auto asked_to_stop = [&] { return listener.StopRequested(); };
+  listener.ReportProgress("[regions] measuring layout conversions of images");
+  turns.Measure(problem, asked_to_stop);
+  const auto show = [&](const std::string& text) { listener.ReportProgress("[regions] " + text); };
+  const double end = PartEnd(time, time_parts::kRegions);
+  const auto stop = [&] { return asked_to_stop() || (time.limited() && time.Used() >= end); };
+  if (config.section<PartitionConfig>().learned) {
+    costs.Learn();
+    const auto learned = cost::MeasureLearnedCandidates(problem, costs, show, stop);
+    for (const std::string& fact : LearnedFacts(learned)) listener.ReportLine("[regions] " + fact);
+  } else if (time.limited()) {
+    cost::MeasureInTime(problem, costs, show, asked_to_stop, stop);
+  } else {
+    cost::MeasureCandidates(problem, costs, show, stop);
+  }
+  if (asked_to_stop()) {
+    throw std::runtime_error("stopped; measured costs are kept in '" + folder + "'");
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const CoverProblem> MeasureCover(const Preparation& preparation) {
+  const SearchConfig& config = preparation.config;
+  Prepared& prepared = preparation.prepared;
+  const std::string file = preparation.paths.At(kCoverFile);
+  const CompileOptions compile{.threads = config.threads,
+                               .bindings = BatchBindings(*prepared.graph, 1)};
+  const Strategy start = StartOf(config, prepared);
+  const cost::RegionSource source(*prepared.graph, start, compile);
+  auto problem = std::make_shared<CoverProblem>(ProposeCover(preparation, source, compile));
+  AddTargets(*problem, prepared.runners);
   if (std::filesystem::exists(file)) {
     const CoverFile found = ReadCover(file);
-    if (found.model_hash != start.model_hash || found.targets != targets ||
+    if (found.model_hash != start.model_hash ||
+        found.targets != config.section<PartitionConfig>().targets ||
         found.rules != HashOfRules(config)) {
       throw UserError("'" + file +
                       "' was made with another config or other rules; choose another --out");
     }
     SetCosts(found, file, *problem);
-    NoteUnmeasured(*problem, prepared.shortened);
-    return;
-  }
-  const std::string folder = RegionFolder("");
-  cost::RegionMeterOptions measuring = RegionMeterFor(host.program, config.threads);
-  if (config.memory_mb > 0) measuring.memory_mb = config.memory_mb;
-  const cost::RegionCostContext regions =
-      RegionContextFor(prepared.machine, source.graph(), config.threads);
-  cost::RegionMeter meter(source, measuring);
-  cost::RegionCosts costs(source, prepared.targets, meter, folder, regions);
-  cost::TurnCosts turns(*problem, source, prepared.targets, measuring, folder, regions);
-  std::vector<std::string> learned;
-  const auto asked_to_stop = [&] { return host.listener.StopRequested(); };
-  host.listener.ReportProgress("[regions] measuring layout conversions of images");
-  turns.Measure(*problem, asked_to_stop);
-  const auto show = [&](const std::string& text) {
-    host.listener.ReportProgress("[regions] " + text);
-  };
-  const double end = PartEnd(time, time_parts::kRegions);
-  const auto stop = [&] { return asked_to_stop() || (time.limited() && time.Used() >= end); };
-  if (config.partition.learned) {
-    costs.Learn();
-    learned = LearnedFacts(cost::MeasureLearnedCandidates(*problem, costs, show, stop));
-  } else if (time.limited()) {
-    cost::MeasureInTime(*problem, costs, show, asked_to_stop, stop);
   } else {
-    cost::MeasureCandidates(*problem, costs, show, stop);
+    MeasureCosts(preparation, source, *problem);
+    KeepCover(config, start.model_hash, *problem, file);
   }
-  for (const std::string& fact : learned) host.listener.ReportLine("[regions] " + fact);
   NoteUnmeasured(*problem, prepared.shortened);
-  if (asked_to_stop()) {
-    throw std::runtime_error("stopped; measured costs are kept in '" + folder + "'");
-  }
-  KeepCover(config, prepared, file);
+  return problem;
 }
 
 }  // namespace msc::gym

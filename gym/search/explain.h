@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "gym/core/problem.h"
 #include "cost/measure/local_evaluator.h"
+#include "gym/core/problem.h"
 #include "gym/search/findings.h"
 #include "gym/search/search_result.h"
 #include "gym/study/trial.h"

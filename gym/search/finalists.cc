@@ -16,7 +16,6 @@
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
 #include "gym/search/config.h"
-#include "gym/search/env.h"
 #include "gym/search/findings.h"
 #include "gym/search/held_out.h"
 #include "gym/search/phase_time.h"
@@ -72,9 +71,11 @@ class Finals {
  public:
   using Say = std::function<void(const std::string&)>;
   using Stop = std::function<bool()>;
-  Finals(const SearchConfig& config, SearchProblem& problem, cost::LocalEvaluator& evaluator,
-         const FinalTime& time, const Say& say, const Stop& stop, SearchResult& result)
-      : config_(config),
+  Finals(const SearchTask& task, const SearchConfig& config, SearchProblem& problem,
+         cost::LocalEvaluator& evaluator, const FinalTime& time, const Say& say, const Stop& stop,
+         SearchResult& result)
+      : task_(task),
+        config_(config),
         problem_(problem),
         evaluator_(evaluator),
         time_(time),
@@ -213,8 +214,7 @@ class Finals {
 
   /// Chooses the uncompressed model if it satisfies the limits. Returns false if stopped.
   [[nodiscard]] bool TakeUncompressed() {
-    // In a search of partitions, the first choices are a target, not the uncompressed model.
-    if (Places(config_)) return true;
+    if (!task_.starts_uncompressed()) return true;
     const auto index = Uncompressed(objective_, trials_);
     if (!index) return true;
     const std::uint64_t number =
@@ -411,6 +411,7 @@ class Finals {
     if (profiles.ok()) findings_.profiles = std::move(profiles).value();
   }
 
+  const SearchTask& task_;
   const SearchConfig& config_;
   SearchProblem& problem_;
   cost::LocalEvaluator& evaluator_;
@@ -434,11 +435,11 @@ class Finals {
 
 }  // namespace
 
-void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
+void MeasureFinalists(const SearchTask& task, const SearchConfig& config, SearchProblem& problem,
                       cost::LocalEvaluator& evaluator, const FinalTime& time,
                       const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, SearchResult& result) {
-  (void)Finals(config, problem, evaluator, time, say, stop, result).Run();
+  (void)Finals(task, config, problem, evaluator, time, say, stop, result).Run();
 }
 
 }  // namespace msc::gym

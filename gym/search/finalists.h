@@ -8,6 +8,7 @@
 #include "gym/search/config.h"
 #include "gym/search/phase_time.h"
 #include "gym/search/search_result.h"
+#include "gym/search/task.h"
 
 namespace msc::gym {
 
@@ -22,7 +23,7 @@ namespace msc::gym {
 /// If time is short, judges fewer trials and times them once, for a part of the time. Results that
 /// it has no time for are taken from the trials, so that there is always a result. `shortened` of
 /// the findings says so.
-void MeasureFinalists(const SearchConfig& config, SearchProblem& problem,
+void MeasureFinalists(const SearchTask& task, const SearchConfig& config, SearchProblem& problem,
                       cost::LocalEvaluator& evaluator, const FinalTime& time,
                       const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, SearchResult& result);

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "gym/search/task_registry.h"
+
 namespace msc::gym {
 
 /// Receives what a search reports while it runs, and may stop it. A search calls it from the thread
@@ -13,6 +15,8 @@ class SearchListener {
   SearchListener& operator=(const SearchListener&) = delete;
   virtual ~SearchListener() = default;
 
+  /// Receives that the config fits the model, before anything is prepared or written.
+  virtual void ReportStart() {}
   /// Receives the state of the current phase, which replaces the state before:
   /// "[trial 7/50] best 1.234 ms | eta 00:01:00". The text up to the first space or ']' names the
   /// phase. Called often.
@@ -30,6 +34,8 @@ class SearchListener {
 struct SearchHost {
   std::string program;       ///< path of mscgym, which measuring child processes run
   SearchListener& listener;  ///< outlives the search
+  /// What a search can decide; outlives the search.
+  const TaskRegistry& tasks = BuiltInTasks();
 };
 
 }  // namespace msc::gym

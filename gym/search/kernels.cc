@@ -13,7 +13,6 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/schedule.h"
-#include "gym/search/env.h"
 
 namespace msc::gym {
 namespace {
@@ -43,16 +42,17 @@ std::vector<ScheduledKernel> KernelsOf(const SearchConfig& config, const Prepare
 
 /// Returns a strategy with every layer on one target, in `precision` if the layer allows it, else
 /// f32.
-Strategy Uniform(const Prepared& prepared, const std::string& target, Precision precision) {
+Strategy Uniform(const Graph& graph, const std::map<std::string, TensorScale>& scales,
+                 const std::string& target, Precision precision) {
   Strategy strategy;
   strategy.target = target;
-  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(*prepared.graph);
+  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
   for (const QuantizableLayer& layer : layers) {
     const auto& allowed = layer.allowed;
     const bool can = std::find(allowed.begin(), allowed.end(), precision) != allowed.end();
     strategy.quantize.layers[layer.name] = Name(can ? precision : Precision::kF32);
   }
-  strategy.quantize.activations = ScalesNeeded(layers, strategy.quantize.layers, prepared.scales);
+  strategy.quantize.activations = ScalesNeeded(layers, strategy.quantize.layers, scales);
   return strategy;
 }
 
@@ -83,15 +83,18 @@ std::vector<KernelSchedule> Merged(const std::vector<std::vector<KernelSchedule>
   return merged;
 }
 
-std::vector<ScheduledKernel> OfferKernels(const SearchConfig& config, const Prepared& prepared) {
+std::vector<ScheduledKernel> KernelsOfAnyTarget(const SearchConfig& config,
+                                                const Prepared& prepared,
+                                                const std::map<std::string, TensorScale>& scales) {
+  const auto& compress = config.section<envs::CompressConfig>();
   std::vector<std::string> targets = {config.target};
-  for (const std::string& target : OfferedTargets(config)) targets.push_back(target);
+  targets.insert(targets.end(), compress.targets.begin(), compress.targets.end());
   Wishes wishes;
   std::vector<ScheduledKernel> kernels;  // kernels of the first target that has some
   for (const std::string& target : targets) {
     for (const Precision precision : {Precision::kF32, Precision::kInt8}) {
       std::vector<ScheduledKernel> found =
-          KernelsOf(config, prepared, Uniform(prepared, target, precision), 1);
+          KernelsOf(config, prepared, Uniform(*prepared.graph, scales, target, precision), 1);
       AddWishes(found, wishes);
       if (kernels.empty()) kernels = std::move(found);
     }
@@ -99,50 +102,62 @@ std::vector<ScheduledKernel> OfferKernels(const SearchConfig& config, const Prep
   std::stable_sort(
       kernels.begin(), kernels.end(),
       [](const ScheduledKernel& a, const ScheduledKernel& b) { return a.flops > b.flops; });
-  std::vector<ScheduledKernel> offered;
+  std::vector<ScheduledKernel> chosen;
   for (ScheduledKernel& kernel : kernels) {
-    if (offered.size() == static_cast<std::size_t>(config.compress.schedules)) break;
+    if (chosen.size() == static_cast<std::size_t>(compress.schedules)) break;
     // Only layers of the canonical graph are decisions.
     std::erase_if(kernel.layers, [&](const std::string& layer) {
       return prepared.graph->FindNode(layer) == kNoNode;
     });
     if (kernel.layers.empty()) continue;
-    const auto most = static_cast<std::size_t>(config.schedule.choices) - 1;
+    const auto most = static_cast<std::size_t>(config.section<ScheduleConfig>().choices) - 1;
     kernel.choices.resize(1);
     for (KernelSchedule& schedule : Merged(wishes.at(kernel.layers.front()), most)) {
       kernel.choices.push_back(std::move(schedule));
     }
-    if (kernel.choices.size() > 1) offered.push_back(std::move(kernel));
+    if (kernel.choices.size() > 1) chosen.push_back(std::move(kernel));
   }
-  return offered;
+  return chosen;
+}
+
+/// Returns the kernels in the file, or those that `find` returns, which it writes there.
+SharedKernels ReadOrFind(const Graph& graph, const std::string& path,
+                         const std::function<std::vector<ScheduledKernel>()>& find) {
+  KernelsFile file;
+  const std::string hash = GraphHash(graph);
+  if (std::filesystem::exists(path)) {
+    file = FromJsonText<KernelsFile>(ReadFile(path), "'" + path + "'");
+    if (file.model_hash != hash) {
+      throw UserError("'" + path + "' was made for another model; choose another --out");
+    }
+  } else {
+    file.model_hash = hash;
+    file.kernels = find();
+    WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
+  }
+  return std::make_shared<const std::vector<ScheduledKernel>>(std::move(file.kernels));
 }
 
 }  // namespace
 
-std::shared_ptr<const std::vector<ScheduledKernel>> FindSchedules(const SearchConfig& config,
-                                                                  const Prepared& prepared,
-                                                                  const std::string& path) {
-  const std::string hash = GraphHash(*prepared.graph);
-  if (std::filesystem::exists(path)) {
-    auto found = FromJsonText<KernelsFile>(ReadFile(path), "'" + path + "'");
-    if (found.model_hash != hash) {
-      throw UserError("'" + path + "' was made for another model; choose another --out");
-    }
-    return std::make_shared<const std::vector<ScheduledKernel>>(std::move(found.kernels));
-  }
-  KernelsFile file;
-  file.model_hash = hash;
-  if (Schedules(config)) {
-    file.kernels = KernelsOf(config, prepared, StartOf(config, prepared), 1);
-    const auto most = static_cast<std::size_t>(config.schedule.choices);
-    for (ScheduledKernel& kernel : file.kernels) {
+SharedKernels FindStartKernels(const SearchConfig& config, const Prepared& prepared,
+                               const std::string& path) {
+  return ReadOrFind(*prepared.graph, path, [&] {
+    std::vector<ScheduledKernel> kernels =
+        KernelsOf(config, prepared, StartOf(config, prepared), 1);
+    const auto most = static_cast<std::size_t>(config.section<ScheduleConfig>().choices);
+    for (ScheduledKernel& kernel : kernels) {
       if (kernel.choices.size() > most) kernel.choices.resize(most);
     }
-  } else {
-    file.kernels = OfferKernels(config, prepared);
-  }
-  WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
-  return std::make_shared<const std::vector<ScheduledKernel>>(std::move(file.kernels));
+    return kernels;
+  });
+}
+
+SharedKernels FindJointKernels(const SearchConfig& config, const Prepared& prepared,
+                               const std::map<std::string, TensorScale>& scales,
+                               const std::string& path) {
+  return ReadOrFind(*prepared.graph, path,
+                    [&] { return KernelsOfAnyTarget(config, prepared, scales); });
 }
 
 std::function<std::vector<ScheduledKernel>(const Strategy&)> KernelFinder(

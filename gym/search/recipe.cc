@@ -18,15 +18,15 @@
 #include "cost/measure/machine.h"
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
-#include "gym/search/distill_task.h"
 #include "gym/search/live_run.h"
 #include "gym/search/phase_time.h"
+#include "gym/search/prepare.h"
 #include "gym/search/recipe_finalists.h"
 #include "gym/search/record.h"
 #include "gym/search/registries.h"
 #include "gym/search/run_files.h"
-#include "gym/search/session.h"
 #include "gym/search/text.h"
+#include "gym/search/training_task.h"
 
 namespace msc::gym {
 namespace {
@@ -128,7 +128,9 @@ constexpr double kAnswerSeconds = 1;
 
 /// Context for training the finalists.
 struct Finishing {
-  const SearchSession& session;
+  const SearchConfig& config;
+  const envs::TrainingTask& task;
+  const SearchProblem& problem;
   const FinalSamples& samples;
   const TimeBudget& time;
   SearchListener& listener;
@@ -140,11 +142,8 @@ struct Finishing {
 /// Trains the best of `trials`; keeps the trainings of an interrupted run. Returns false if
 /// stopped.
 bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& findings) {
-  const SearchSession& session = with.session;
   const FinalSamples& samples = with.samples;
   LiveRun& run = with.run;
-  const SearchConfig& config = session.config();
-  const SearchProblem& problem = *session.env().problem();
   const auto late = [&](double seconds) {
     return with.time.limited() && with.time.Left() <= seconds + kAnswerSeconds;
   };
@@ -164,7 +163,7 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
       [&](const TrainSettings& settings,
           const std::function<void(double)>& heard) -> std::optional<Result<cost::Outcome>> {
     const auto trained = envs::TrainAndJudge(
-        *session.task(), {settings, samples.judge}, stop, [&](const TrainProgress& at) {
+        with.task, {settings, samples.judge}, stop, [&](const TrainProgress& at) {
           if (std::string_view(at.phase) != "train" || at.total == 0) return;
           heard(static_cast<double>(at.done) / static_cast<double>(at.total));
         });
@@ -176,7 +175,7 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
     return outcome;
   };
   const Retraining how{
-      .describe = [&](const Assignment& assignment) { return problem.Describe(assignment); },
+      .describe = [&](const Assignment& assignment) { return with.problem.Describe(assignment); },
       .train = train,
       .say = [&](const std::string& text) { with.listener.ReportProgress(text); },
       .keep =
@@ -184,8 +183,8 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
             if (with.keeps) run.Keep(found);
           },
       .late = late};
-  const bool done =
-      TrainFinalists(ToObjective(config.objective), trials, config.finalists, how, findings);
+  const bool done = TrainFinalists(ToObjective(with.config.objective), trials,
+                                   with.config.finalists, how, findings);
   findings.used_s = with.time.Used();
   if (done && with.keeps) run.Keep(findings);
   return done;
@@ -205,7 +204,7 @@ std::optional<bool> ReachesGoal(const Finishing& with, const std::vector<Trial>&
                                 Findings& findings) {
   if (!Finish(with, claims, findings) || !AllTrained(findings)) return std::nullopt;
   if (!findings.best) return false;
-  const Objective goal{.minimize = {}, .subject_to = ToStopRules(with.session.config().stop).goal};
+  const Objective goal{.minimize = {}, .subject_to = ToStopRules(with.config.stop).goal};
   return Violation(goal, EvaluationOf(findings.recipes[*findings.best])) <= 0;
 }
 
@@ -238,7 +237,7 @@ void CheckSupported(const SearchConfig& config, const SearchOptions& options) {
 }  // namespace
 
 std::string TrainCommand(const SearchConfig& config, const RunPaths& paths) {
-  const DistillConfig& distill = config.distill;
+  const DistillConfig& distill = config.section<DistillConfig>();
   std::string line = "mscgym distill " + config.model;
   if (!config.strategy.empty()) line += " --strategy " + config.strategy;
   if (distill.weight_bits > 0) line += " --weight-bits " + std::to_string(distill.weight_bits);
@@ -250,40 +249,43 @@ std::string TrainCommand(const SearchConfig& config, const RunPaths& paths) {
          std::to_string(config.calibration.most()) + " --save-strategy trained.json";
 }
 
-SearchOutcome SearchRecipe(const SearchConfig& asked, const SearchOptions& options,
+SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& options,
                            const SearchHost& host) {
-  CheckSupported(asked, options);
+  CheckSupported(config, options);
   const RunPaths paths{options.folder};
-  TimeBudget time(asked.time_budget_s);
-  SearchSession session(asked, {}, host);
-  const SearchConfig& config = session.config();
-  SearchProblem& problem = *session.env().problem();
+  TimeBudget time(config.time_budget_s);
+  const Prepared prepared = LoadUnmeasured(config);
+  const auto task = MakeTrainingTask(config, *prepared.graph, prepared.targets);
+  const std::unique_ptr<SearchProblem> made = envs::MakeDistillProblem(
+      task, prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent);
+  SearchProblem& problem = *made;
   const Objective objective = ToObjective(config.objective);
   CheckObjective(objective, problem.metrics());
   const std::unique_ptr<Agent> agent =
       MakeAgents().Make(config.agent, AgentSetupFor(problem, objective, config.seed));
   const cost::MachineFacts machine = cost::ReadMachine();
-  const FinalSamples samples = MakeFinalSamples(config, session.graph(), *session.task());
+  const FinalSamples samples = MakeFinalSamples(config, *prepared.graph, *task);
 
+  host.listener.ReportStart();
   LiveRun run(config, paths, time, LiveOptionsOf(options), host.listener);
   for (const std::string& warning : samples.warnings) run.log().Warn(warning);
-  WriteFileAtomic(paths.At("env.json"), EnvJson(machine, GraphHash(session.graph())));
+  WriteFileAtomic(paths.At("env.json"), EnvJson(machine, GraphHash(*prepared.graph)));
   SearchOutcome outcome;
   SearchResult& result = outcome.result;
   {
     const SearchStart start{.setup = {.config = config,
                                       .machine = machine,
-                                      .model_hash = GraphHash(session.graph()),
+                                      .model_hash = GraphHash(*prepared.graph),
                                       .decisions = problem.decisions()}};
-    const Finishing with{session, samples, time, host.listener, run};
+    const Finishing with{config, *task, problem, samples, time, host.listener, run};
     std::optional<Findings> confirmed;
     std::vector<Trial> heard = run.Earlier();
     std::optional<double> most;
     const TrialHooks hooks{
         .confirm = [&](const std::vector<Trial>& claims) -> std::optional<bool> {
           Findings found;
-          const std::optional<bool> holds =
-              ReachesGoal({session, samples, time, host.listener, run, false}, claims, found);
+          const std::optional<bool> holds = ReachesGoal(
+              {config, *task, problem, samples, time, host.listener, run, false}, claims, found);
           if (holds && *holds) {
             run.Keep(found);
             confirmed = std::move(found);

@@ -7,13 +7,13 @@
 
 namespace msc::gym {
 
-// Searches of training recipes (see Trains). Candidates are trained and judged in this process, one
+// Searches of training recipes (Distill-v0). Candidates are trained and judged in this process, one
 // after another, and the result is the settings of a training instead of a strategy.
 
-/// Runs the search as RunSearch does, for a config that Trains. Writes best/recipe.json for `mscgym
-/// distill --recipe` and pareto.json besides journal and log. UserError if an option asks for
-/// something that such a search lacks: workers, a farm, a cache, a race or an earlier run.
-[[nodiscard]] SearchOutcome SearchRecipe(const SearchConfig& asked, const SearchOptions& options,
+/// Runs the search as RunSearch does, for a config of Distill-v0. Writes best/recipe.json for
+/// `mscgym distill --recipe` and pareto.json besides journal and log. UserError if an option asks
+/// for something that such a search lacks: workers, a farm, a cache, a race or an earlier run.
+[[nodiscard]] SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& options,
                                          const SearchHost& host);
 
 /// Returns the command that trains by the result, without the options for the form of the samples.

@@ -53,7 +53,7 @@ SearchSetup SetupOf(const SearchConfig& config, const Prepared& prepared,
                     .decisions = decisions,
                     .layers = LayersOf(*prepared.graph),
                     .estimates = prepared.estimates};
-  for (const auto& [layer, precisions] : prepared.lacked) {
+  for (const auto& [layer, precisions] : prepared.unsupported) {
     for (const Precision precision : precisions) setup.lacked[layer].emplace_back(Name(precision));
   }
   for (const ValueId id : prepared.graph->constants()) {

@@ -21,7 +21,6 @@
 #include "cost/quality/dataset.h"
 #include "envs/common/evaluation.h"
 #include "gym/search/config.h"
-#include "gym/search/env.h"
 #include "gym/search/findings.h"
 #include "gym/search/held_out.h"
 #include "gym/search/layers.h"
@@ -191,8 +190,8 @@ std::string WarningLines(const Findings& findings) {
   return lines;
 }
 
-Findings WriteResults(const SearchConfig& config, const RunPaths& paths, const Prepared& prepared,
-                      const SearchResult& result) {
+Findings WriteResults(const SearchTask& task, const SearchConfig& config, const RunPaths& paths,
+                      const Prepared& prepared, const SearchResult& result) {
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(ToObjective(config.objective), result.study));
   WriteFileAtomic(paths.At("sensitivity.csv"), SensitivityCsv(result.findings));
   Findings findings = result.findings;
@@ -201,7 +200,7 @@ Findings WriteResults(const SearchConfig& config, const RunPaths& paths, const P
     const Strategy& best = findings.finalists[*findings.best].strategy;
     WriteConfiguration(config, paths.best(), prepared, best);
     findings.pairs = PairsOf(config, prepared, best);
-    if (Prunes(config)) findings.kept = KeptShares(*prepared.graph, best.prune);
+    task.AddFindings(*prepared.graph, best, findings);
   } else if (result.so_far) {
     WriteConfiguration(config, paths.best(), prepared, *result.so_far);
   } else if (findings.nearest) {

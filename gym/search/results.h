@@ -7,13 +7,16 @@
 #include "gym/search/prepare.h"
 #include "gym/search/run_paths.h"
 #include "gym/search/search_result.h"
+#include "gym/search/task.h"
 
 namespace msc::gym {
 
 /// Writes results.json, pareto.json, sensitivity.csv and best/, or nearest/ if there is no best.
-/// Returns the findings with the fields that are known only after writing: pairs and kept.
-[[nodiscard]] Findings WriteResults(const SearchConfig& config, const RunPaths& paths,
-                                    const Prepared& prepared, const SearchResult& result);
+/// Returns the findings with the fields that are known only after writing: pairs, and those that
+/// the task adds.
+[[nodiscard]] Findings WriteResults(const SearchTask& task, const SearchConfig& config,
+                                    const RunPaths& paths, const Prepared& prepared,
+                                    const SearchResult& result);
 
 /// Returns the closing table, for a terminal.
 [[nodiscard]] std::string Summary(const SearchConfig& config, const RunPaths& paths,

@@ -17,7 +17,7 @@ constexpr const char* kResultsFormat = "msc-results-1";
 constexpr const char* kParetoFormat = "msc-pareto-1";
 constexpr const char* kEnvFormat = "msc-env-1";
 
-std::string Text(const char* format, json value, int indent) {
+std::string FactText(const char* format, json value, int indent) {
   value["format"] = format;
   return value.dump(indent, ' ', false, json::error_handler_t::replace) + "\n";
 }
@@ -25,7 +25,7 @@ std::string Text(const char* format, json value, int indent) {
 }  // namespace
 
 std::string ResultsJson(const Findings& findings) {
-  return Text(kResultsFormat, WriteJson(findings), 1);
+  return FactText(kResultsFormat, WriteJson(findings), 1);
 }
 
 std::string ParetoJson(const Objective& objective, const StudyResult& study) {
@@ -38,13 +38,13 @@ std::string ParetoJson(const Objective& objective, const StudyResult& study) {
                     {"feasible", Feasible(objective, trial)},
                     {"metrics", trial.evaluation.metrics}});
   }
-  return Text(kParetoFormat, {{"trials", std::move(list)}}, 2);
+  return FactText(kParetoFormat, {{"trials", std::move(list)}}, 2);
 }
 
 std::string EnvJson(const cost::MachineFacts& machine, const std::string& model_hash) {
   json value = WriteJson(machine);
   value["model_hash"] = model_hash;
-  return Text(kEnvFormat, std::move(value), 2);
+  return FactText(kEnvFormat, std::move(value), 2);
 }
 
 }  // namespace msc::gym

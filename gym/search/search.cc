@@ -15,7 +15,6 @@
 #include "gym/search/estimates.h"
 #include "gym/search/live_run.h"
 #include "gym/search/measuring.h"
-#include "gym/search/recipe.h"
 #include "gym/search/record.h"
 #include "gym/search/registries.h"
 #include "gym/search/results.h"
@@ -49,9 +48,9 @@ void CheckSameEnv(const SearchOptions& options, const SearchConfig& config, cons
   if (!std::filesystem::exists(paths.At("config.json"))) return;
   const auto before =
       FromJsonText<SearchConfig>(ReadFile(paths.At("config.json")), "'config.json'");
-  if (EnvId(before.env) == EnvId(config.env)) return;
-  throw UserError("'" + paths.folder + "' holds a search of " + EnvId(before.env) + ", not of " +
-                  EnvId(config.env) + "; give --env " + EnvId(before.env) +
+  if (before.env == config.env) return;
+  throw UserError("'" + paths.folder + "' holds a search of " + before.env + ", not of " +
+                  config.env + "; give --env " + before.env +
                   ", or name another folder with --out");
 }
 
@@ -76,17 +75,27 @@ std::optional<Strategy> BestSoFar(const SearchHost& host, const RunPaths& paths,
 
 }  // namespace
 
-SearchOutcome RunSearch(const SearchConfig& config, const SearchOptions& options,
+SearchOutcome RunSearch(const SearchConfig& asked, const SearchOptions& options,
                         const SearchHost& host) {
+  const SearchTask& task = host.tasks.Get(asked.env);
+  SearchConfig config = asked;
+  config.env = task.spec().id;
+  task.SetDefaults(config);
   const RunPaths paths{options.folder};
   CheckRunFolder(options, paths);
   CheckSameEnv(options, config, paths);
-  if (Trains(config)) return SearchRecipe(config, options, host);
+  return task.Run(config, options, host);
+}
+
+SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
+                          const SearchOptions& options, const SearchHost& host) {
+  const RunPaths paths{options.folder};
   TimeBudget time(config.time_budget_s);
-  Prepared prepared = LoadSearch(config);
+  Prepared prepared = LoadSearch(task, config);
+  host.listener.ReportStart();
   LiveRun run(config, paths, time, LiveOptionsOf(options), host.listener);
   MakeFolders(paths.At("scratch"));
-  PrepareSearch(host, config, paths, time, prepared);
+  const ProblemFactory problems = PrepareSearch(task, host, config, paths, time, prepared);
   run.Tick();
   for (const std::string& warning : prepared.warnings) run.log().Warn(warning);
   auto measuring = std::make_unique<Measuring>(
@@ -96,20 +105,20 @@ SearchOutcome RunSearch(const SearchConfig& config, const SearchOptions& options
                        .farm = options.farm,
                        .watch = [&run](const cost::Attempt& attempt) { run.Note(attempt); }});
 
-  std::unique_ptr<Env> env =
-      MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
+  const auto make_problem = [&] {
+    return problems(ContextOf(config, prepared, &measuring->evaluator()));
+  };
+  std::unique_ptr<SearchProblem> made = make_problem();
   PrepareEstimates(
-      host, config, paths, time, *env->problem(), *measuring,
+      host, config, paths, time, *made, *measuring,
       [&](const std::string& text) { host.listener.ReportProgress(text); },
       [&] {
         run.Tick();
         return host.listener.StopRequested();
       },
       prepared);
-  if (!prepared.estimates.costs.empty()) {  // again, with the estimates
-    env = MakeSearchEnv(config, SearchContext(config, prepared, measuring->evaluator()));
-  }
-  SearchProblem& problem = *env->problem();
+  if (!prepared.estimates.costs.empty()) made = make_problem();  // again, with the estimates
+  SearchProblem& problem = *made;
   std::optional<RacingProblem> race;
   if (config.race) {
     race.emplace(problem, ToObjective(config.objective), RaceOptions(),
@@ -126,7 +135,8 @@ SearchOutcome RunSearch(const SearchConfig& config, const SearchOptions& options
   SearchOutcome outcome;
   SearchResult& result = outcome.result;
   {
-    SearchTail tail({.host = host,
+    SearchTail tail({.task = task,
+                     .host = host,
                      .config = config,
                      .paths = paths,
                      .time = time,
@@ -145,7 +155,7 @@ SearchOutcome RunSearch(const SearchConfig& config, const SearchOptions& options
   if (outcome.interrupted && result.findings.finalists.empty() && result.study.best) {
     result.so_far = BestSoFar(host, paths, problem, result.study);
   }
-  run.Keep(WriteResults(config, paths, prepared, result));
+  run.Keep(WriteResults(task, config, paths, prepared, result));
   outcome.decisions = problem.decisions();
   outcome.feasible = result.findings.best.has_value();
   if (result.findings.best || result.so_far) outcome.best = paths.best();

@@ -22,7 +22,7 @@ struct SearchOptions {
   bool force_resume = false;
   std::string log_level = "info";       ///< of logs/search.log in the run directory
   int workers = 1;                      ///< candidates measured in parallel; ignored with a farm
-  std::string cache;                    ///< folder of cached outcomes; empty = in the run directory
+  std::string cache = {};               ///< folder of cached outcomes; empty = in the run directory
   cost::FarmEvaluator* farm = nullptr;  ///< an MPI farm to measure on; outlives the search
 };
 
@@ -44,5 +44,10 @@ struct SearchOutcome {
 /// behind. SystemError if the machine fails.
 [[nodiscard]] SearchOutcome RunSearch(const SearchConfig& config, const SearchOptions& options,
                                       const SearchHost& host);
+
+/// The usual SearchTask::Run: child processes measure the candidates. `config` has the task's
+/// defaults, and the run directory is free or to be resumed.
+[[nodiscard]] SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
+                                        const SearchOptions& options, const SearchHost& host);
 
 }  // namespace msc::gym

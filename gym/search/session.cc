@@ -6,14 +6,11 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "cost/measure/folder.h"
-#include "gym/search/distill_task.h"
+#include "gym/search/calibration.h"
 #include "gym/search/env.h"
 #include "gym/search/estimates.h"
-#include "gym/search/model.h"
-#include "gym/search/registries.h"
 
 namespace msc::gym {
-
 namespace {
 
 constexpr const char* kRunPrefix = "mscgym-run-";
@@ -33,19 +30,21 @@ PassingRun::PassingRun() : folder_(SweptTemporary(), kRunPrefix) {
 
 SearchSession::SearchSession(SearchConfig config, const SessionOptions& options,
                              const SearchHost& host)
-    : config_(std::move(config)), host_(host) {
+    : host_(host), task_(host.tasks.Get(config.env)), config_(std::move(config)) {
   if (options.workers < 1 || options.workers > 1024) {
     throw UserError("'workers' must be between 1 and 1024");
   }
-  if (Trains(config_)) {
-    PrepareTraining();
+  config_.env = task_.spec().id;
+  task_.SetDefaults(config_);
+  if (task_.measured()) {
+    PrepareMeasured(options);
   } else {
-    PrepareMeasuring(options);
+    PrepareUnmeasured();
   }
 }
 
-void SearchSession::PrepareMeasuring(const SessionOptions& options) {
-  prepared_ = LoadSearch(config_);
+void SearchSession::PrepareMeasured(const SessionOptions& options) {
+  prepared_ = LoadSearch(task_, config_);
   if (options.folder.empty()) {
     paths_ = passing_.emplace().paths();
   } else {
@@ -56,7 +55,7 @@ void SearchSession::PrepareMeasuring(const SessionOptions& options) {
     MakeFolders(paths_.At("scratch"));
   }
   const TimeBudget time(config_.time_budget_s);
-  PrepareSearch(host_, config_, paths_, time, prepared_);
+  problems_ = PrepareSearch(task_, host_, config_, paths_, time, prepared_);
   measuring_.emplace(host_, paths_, prepared_,
                      MeasuringOptions{.workers = options.workers, .cache = options.cache});
   env_ = MakeEnv();
@@ -67,32 +66,22 @@ void SearchSession::PrepareMeasuring(const SessionOptions& options) {
   if (!prepared_.estimates.costs.empty()) env_ = MakeEnv();  // again, with the estimates
 }
 
-void SearchSession::PrepareTraining() {
-  // Replace the default objective, which is for searches that measure latency.
-  if (config_.objective.minimize == ObjectiveConfig().minimize) {
-    config_.objective.minimize = {"distill_loss", "train_steps"};
-  }
-  prepared_.targets = MakeTargets();
-  prepared_.graph = std::make_shared<const Graph>(LoadModel(config_.model, config_.shapes));
-  task_ = MakeDistillTask(config_, *prepared_.graph, prepared_.targets);
+void SearchSession::PrepareUnmeasured() {
+  prepared_ = LoadUnmeasured(config_);
+  const TimeBudget time(config_.time_budget_s);
+  CalibrationSamples calibration(config_.calibration, *prepared_.graph);
+  problems_ = task_.Prepare({.host = host_,
+                             .config = config_,
+                             .paths = paths_,
+                             .time = time,
+                             .calibration = calibration,
+                             .prepared = prepared_});
   env_ = MakeEnv();
 }
 
 std::unique_ptr<Env> SearchSession::MakeEnv() {
-  if (task_ == nullptr) {
-    return MakeSearchEnv(config_, SearchContext(config_, prepared_, measuring_->evaluator()));
-  }
-  envs::EnvContext context;
-  context.distill = task_;
-  context.labels =
-      config_.quality.data.labels.empty() ? envs::Labels::kAbsent : envs::Labels::kPresent;
-  Objective objective = ToObjective(config_.objective);
-  std::erase(objective.minimize, "train_steps");  // in thousands, while losses are below 1
-  context.reward = [objective](const Evaluation& result) { return RewardOf(objective, result); };
-  context.violation = [objective](const Evaluation& result) {
-    return Violation(objective, result);
-  };
-  return MakeSearchEnv(config_, context);
+  cost::Evaluator* evaluator = measuring_ ? &measuring_->evaluator() : nullptr;
+  return MakeTaskEnv(task_, config_, problems_(ContextOf(config_, prepared_, evaluator)));
 }
 
 TailTime SearchSession::TailAfter(const TrialTime& trial, std::size_t workers) const {
@@ -104,7 +93,7 @@ TailTime SearchSession::TailAfter(const TrialTime& trial, std::size_t workers) c
 }
 
 std::optional<TrialTime> SearchSession::TimeOneTrial(const std::function<bool()>& stop) {
-  if (!trial_time_) trial_time_ = TimeTrial(host_, config_, paths_, *env_->problem(), stop);
+  if (!trial_time_) trial_time_ = TimeTrial(task_, host_, paths_, *env_->problem(), stop);
   return trial_time_;
 }
 

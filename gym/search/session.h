@@ -14,11 +14,8 @@
 #include "gym/search/phase_time.h"
 #include "gym/search/prepare.h"
 #include "gym/search/run_paths.h"
+#include "gym/search/task.h"
 #include "gym/search/trial_time.h"
-
-namespace msc::envs {
-struct DistillTask;
-}  // namespace msc::envs
 
 namespace msc::gym {
 
@@ -42,37 +39,36 @@ struct SessionOptions {
 /// loaded, calibrated and prepared, and candidates can be measured.
 class SearchSession {
  public:
-  /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch (for a search
-  /// of recipes as MakeDistillTask), if the folder holds a search, or if the number of workers is
-  /// not between 1 and 1024.
+  /// Takes as long as preparing a search. UserError as LoadSearch and PrepareSearch, if the folder
+  /// holds a search, or if the number of workers is not between 1 and 1024.
   SearchSession(SearchConfig config, const SessionOptions& options, const SearchHost& host);
   [[nodiscard]] Env& env() const { return *env_; }
   /// Returns another env like it at once. It shares this session's model, scales, estimates and
   /// measuring processes and must not outlive it. Only one env of a session may be in use at a
   /// time.
   [[nodiscard]] std::unique_ptr<Env> MakeEnv();
+  [[nodiscard]] const SearchTask& task() const { return task_; }
   [[nodiscard]] const SearchConfig& config() const { return config_; }
   [[nodiscard]] const Graph& graph() const { return *prepared_.graph; }  ///< canonical
-  /// Returns the expected time of the phases after the trials, from the time of a trial. Not for a
-  /// search of recipes.
+  /// Returns the expected time of the phases after the trials, from the time of a trial, for a task
+  /// that is measured.
   [[nodiscard]] TailTime TailAfter(const TrialTime& trial, std::size_t workers) const;
   /// Runs a trial unless this session has timed one before. Returns nothing if `stop` returned true
   /// before its end.
   [[nodiscard]] std::optional<TrialTime> TimeOneTrial(const std::function<bool()>& stop);
-  /// Returns the training task of a search of recipes, otherwise nullptr.
-  [[nodiscard]] const std::shared_ptr<const envs::DistillTask>& task() const { return task_; }
 
  private:
-  void PrepareMeasuring(const SessionOptions& options);
-  void PrepareTraining();
+  void PrepareMeasured(const SessionOptions& options);
+  void PrepareUnmeasured();
 
-  SearchConfig config_;
   SearchHost host_;
+  const SearchTask& task_;
+  SearchConfig config_;
   std::optional<PassingRun> passing_;
   RunPaths paths_;
   Prepared prepared_;
   std::optional<Measuring> measuring_;
-  std::shared_ptr<const envs::DistillTask> task_;
+  ProblemFactory problems_;
   std::unique_ptr<Env> env_;
   std::optional<TrialTime> trial_time_;
 };

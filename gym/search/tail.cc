@@ -66,8 +66,8 @@ std::optional<bool> SearchTail::Confirm(const std::vector<Trial>& claims) {
          " trials reach the goal; measuring the best again");
   const FinalTime time = FinalTimeOf(setup_.time, expected_);
   MeasureFinalists(
-      setup_.config, setup_.problem, local, time, [&](const std::string& text) { Report(text); },
-      [&] { return Stop(); }, again);
+      setup_.task, setup_.config, setup_.problem, local, time,
+      [&](const std::string& text) { Report(text); }, [&] { return Stop(); }, again);
   // Without a new timing the goal is neither confirmed nor refuted.
   if (setup_.host.listener.StopRequested() || again.findings.timings == 0) return std::nullopt;
   if (!ReachesGoal(again.findings)) return false;
@@ -114,8 +114,8 @@ void SearchTail::MeasureBest(SearchResult& result) {
   cost::LocalEvaluator local(LocalFor(setup_.host.program, setup_.paths.folder));
   if (result.study.stop != StopReason::kGoal || !ReachesGoal(result.findings)) {
     Report("[finalists] measuring the best again, together");
-    MeasureFinalists(setup_.config, setup_.problem, local, FinalTimeOf(setup_.time, expected_), say,
-                     stop, result);
+    MeasureFinalists(setup_.task, setup_.config, setup_.problem, local,
+                     FinalTimeOf(setup_.time, expected_), say, stop, result);
   }
   double seconds = setup_.config.explain_s;
   const double after = expected_.answer;

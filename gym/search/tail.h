@@ -24,6 +24,7 @@ namespace msc::gym {
 class SearchTail {
  public:
   struct Setup {
+    const SearchTask& task;
     const SearchHost& host;
     const SearchConfig& config;
     const RunPaths& paths;

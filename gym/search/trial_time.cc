@@ -10,7 +10,6 @@
 #include "cost/measure/local_evaluator.h"
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
-#include "gym/search/env.h"
 #include "gym/search/measuring.h"
 
 namespace msc::gym {
@@ -99,10 +98,10 @@ std::string TrialTime::Text() const {
          (failure ? ", failed: " + failure->detail : "");
 }
 
-std::optional<TrialTime> TimeTrial(const SearchHost& host, const SearchConfig& config,
+std::optional<TrialTime> TimeTrial(const SearchTask& task, const SearchHost& host,
                                    const RunPaths& paths, SearchProblem& problem,
                                    const std::function<bool()>& stop) {
-  return Trains(config) ? TimeRecipe(problem, stop) : TimeCandidate(host, paths, problem, stop);
+  return task.measured() ? TimeCandidate(host, paths, problem, stop) : TimeRecipe(problem, stop);
 }
 
 std::map<std::string, double> BoundsBy(const std::optional<TrialTime>& trial,

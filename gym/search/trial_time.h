@@ -26,10 +26,10 @@ struct TrialTime {
 };
 
 /// Tries the baseline that needs the most preparation: training, or fitting to samples. Ignores
-/// cached outcomes. For a search of recipes, scales the duration to the mean number of training
-/// steps. Returns nothing if `stop` returned true before the end. `paths` must be prepared;
-/// SystemError as LocalEvaluator.
-[[nodiscard]] std::optional<TrialTime> TimeTrial(const SearchHost& host, const SearchConfig& config,
+/// cached outcomes. For a task that is not measured, scales the duration to the mean number of
+/// training steps. Returns nothing if `stop` returned true before the end. `paths` must be
+/// prepared; SystemError as LocalEvaluator.
+[[nodiscard]] std::optional<TrialTime> TimeTrial(const SearchTask& task, const SearchHost& host,
                                                  const RunPaths& paths, SearchProblem& problem,
                                                  const std::function<bool()>& stop);
 

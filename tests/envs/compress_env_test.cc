@@ -36,11 +36,11 @@ constexpr const char* kResidual = R"(graph net {
   output %y
 })";
 
-EnvContext Context(const char* text = kResidual) {
+CompressContext Context(const char* text = kResidual) {
   static NoEvaluator evaluator;
   Graph graph = ParseGraph(text);
   InferTypes(graph);
-  EnvContext context;
+  CompressContext context;
   context.graph = std::make_shared<const Graph>(std::move(graph));
   context.evaluator = &evaluator;
   context.target = "native";
@@ -50,35 +50,35 @@ EnvContext Context(const char* text = kResidual) {
   return context;
 }
 
-Strategy StrategyOf(gym::Env& env, const gym::Assignment& assignment) {
-  return StrategyFromJson(env.problem()->Describe(assignment), "it");
+Strategy StrategyOf(const gym::SearchProblem& problem, const gym::Assignment& assignment) {
+  return StrategyFromJson(problem.Describe(assignment), "it");
 }
 
 TEST(CompressEnv, DecidesTheAlignmentLast) {
-  EnvContext context = Context();
-  const std::size_t said = MakeCompressEnv(context)->problem()->decisions().size();
+  CompressContext context = Context();
+  const std::size_t said = MakeCompressProblem(context)->decisions().size();
   context.align = 0;
-  const auto env = MakeCompressEnv(context);
-  const auto& decisions = env->problem()->decisions();
+  const auto made = MakeCompressProblem(context);
+  const auto& decisions = made->decisions();
   ASSERT_EQ(decisions.size(), said + 1);
   EXPECT_EQ(decisions.back(), (gym::Decision{"align", {"x8", "x16", "x1"}, "align", {8, 16, 1}}));
   gym::Assignment assignment(decisions.size(), 0);
   assignment[0] = 3;  // 0.625 of conv1's 16 channels
-  EXPECT_EQ(StrategyOf(*env, assignment).prune.groups.at("conv1").keep.size(), 8U);
+  EXPECT_EQ(StrategyOf(*made, assignment).prune.groups.at("conv1").keep.size(), 8U);
   assignment.back() = 2;
-  EXPECT_EQ(StrategyOf(*env, assignment).prune.groups.at("conv1").keep.size(), 10U);
+  EXPECT_EQ(StrategyOf(*made, assignment).prune.groups.at("conv1").keep.size(), 10U);
 }
 
 TEST(CompressEnv, DecidesChannelsOfGroupsAndPrecisionsOfLayers) {
-  const auto env = MakeCompressEnv(Context());
+  const auto made = MakeCompressProblem(Context());
   const std::vector<std::string> precisions = {"f32", "bf16", "int8"};
   // conv1 and conv2 are tied by the sum: one group. Of 16 units, 8 and 16 are multiples of 8.
-  EXPECT_EQ(env->problem()->decisions(),
+  EXPECT_EQ(made->decisions(),
             (std::vector<gym::Decision>{{"conv1 channels", {"1", "0.5"}, "density", {1, 0.5}},
                                         {"conv1", precisions, "bits", kBitsOfEach},
                                         {"conv2", precisions, "bits", kBitsOfEach},
                                         {"last", precisions, "bits", kBitsOfEach}}));
-  const Strategy strategy = StrategyOf(*env, {1, 0, 2, 1});
+  const Strategy strategy = StrategyOf(*made, {1, 0, 2, 1});
   EXPECT_EQ(strategy.prune.groups.at("conv1").keep.size(), 8U);
   const std::map<std::string, std::string> layers = {
       {"conv1", "f32"}, {"conv2", "int8"}, {"last", "bf16"}};
@@ -87,72 +87,73 @@ TEST(CompressEnv, DecidesChannelsOfGroupsAndPrecisionsOfLayers) {
 }
 
 TEST(CompressEnv, LeavesLayersBehindTheFirstAsTheyAre) {
-  EnvContext context = Context();
+  CompressContext context = Context();
   context.quantize.first_layers = 2;
-  const auto env = MakeCompressEnv(context);
+  const auto made = MakeCompressProblem(context);
   const std::vector<std::string> precisions = {"f32", "bf16", "int8"};
-  EXPECT_EQ(env->problem()->decisions(),
+  EXPECT_EQ(made->decisions(),
             (std::vector<gym::Decision>{{"conv1 channels", {"1", "0.5"}, "density", {1, 0.5}},
                                         {"conv1", precisions, "bits", kBitsOfEach},
                                         {"conv2", precisions, "bits", kBitsOfEach}}));
   const std::map<std::string, std::string> layers = {
       {"conv1", "bf16"}, {"conv2", "int8"}, {"last", "f32"}};
-  EXPECT_EQ(StrategyOf(*env, {1, 1, 2}).quantize.layers, layers);
-  EXPECT_EQ(env->problem()->Anchors()[3].second, (gym::Assignment{1, 2, 2}));
+  EXPECT_EQ(StrategyOf(*made, {1, 1, 2}).quantize.layers, layers);
+  EXPECT_EQ(made->Anchors()[3].second, (gym::Assignment{1, 2, 2}));
 }
 
 TEST(CompressEnv, LeavesTheScalesOfPrunedModelsToTheSamples) {
-  const EnvContext context = Context();
-  const auto env = MakeCompressEnv(context);
-  const Strategy pruned = StrategyOf(*env, {1, 2, 2, 2});
+  const CompressContext context = Context();
+  const auto made = MakeCompressProblem(context);
+  const Strategy pruned = StrategyOf(*made, {1, 2, 2, 2});
   EXPECT_EQ(pruned.fit.samples, context.fit_hash);
   EXPECT_TRUE(pruned.fit.weights.empty());
   EXPECT_TRUE(pruned.quantize.activations.empty());
   // A whole model needs no fit: the strategy is that of Quantize-v0, and so are cached outcomes.
-  const Strategy whole = StrategyOf(*env, {0, 2, 0, 0});
+  const Strategy whole = StrategyOf(*made, {0, 2, 0, 0});
   EXPECT_TRUE(whole.fit.samples.empty());
   EXPECT_EQ(whole.quantize.activations.size(), 2U);
   // Without samples the scales of the whole model have to do.
-  EnvContext without = Context();
+  CompressContext without = Context();
   without.fit_hash.clear();
-  EXPECT_FALSE(StrategyOf(*MakeCompressEnv(without), {1, 2, 2, 2}).quantize.activations.empty());
+  EXPECT_FALSE(
+      StrategyOf(*MakeCompressProblem(without), {1, 2, 2, 2}).quantize.activations.empty());
 }
 
 TEST(CompressEnv, DecidesAboutInt8LayersWhatQuantizeDoes) {
-  EnvContext context = Context();
+  CompressContext context = Context();
   context.align = 0;
   context.quantize = {.bits = {8, 2}, .rounding = {"nearest", "reconstruct"}};
-  const auto env = MakeCompressEnv(context);
-  const auto& decisions = env->problem()->decisions();
+  const auto made = MakeCompressProblem(context);
+  const auto& decisions = made->decisions();
   ASSERT_EQ(decisions.size(), 6U);
   EXPECT_EQ(decisions[1].choices, (std::vector<std::string>{"f32", "bf16", "int8", "w2a8"}));
   EXPECT_EQ(decisions[4], (gym::Decision{"rounding", {"nearest", "reconstruct"}}));
   EXPECT_EQ(decisions[5].name, "align");
-  const Strategy both = StrategyOf(*env, {3, 3, 2, 0, 1, 0});
+  const Strategy both = StrategyOf(*made, {3, 3, 2, 0, 1, 0});
   EXPECT_EQ(both.quantize.weights.at("conv1").bits, 2);
   EXPECT_EQ(both.quantize.rounding, "reconstruct");
   EXPECT_EQ(both.prune.groups.at("conv1").keep.size(), 8U);
   EXPECT_EQ(both.fit.samples, context.fit_hash);
   // Rounding alone is fitted, too; without integers there is nothing to round.
-  EXPECT_EQ(StrategyOf(*env, {0, 0, 0, 2, 1, 0}).fit.samples, context.fit_hash);
-  EXPECT_TRUE(StrategyOf(*env, {0, 0, 0, 1, 1, 0}).fit.samples.empty());
+  EXPECT_EQ(StrategyOf(*made, {0, 0, 0, 2, 1, 0}).fit.samples, context.fit_hash);
+  EXPECT_TRUE(StrategyOf(*made, {0, 0, 0, 1, 1, 0}).fit.samples.empty());
   std::vector<std::string> anchors;
-  for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
+  for (const auto& [name, assignment] : made->Anchors()) anchors.push_back(name);
   EXPECT_EQ(anchors, (std::vector<std::string>{"f32", "int8", "0.75 int8", "0.5 int8", "w2a8",
                                                "0.75 w2a8", "0.5 w2a8"}));
 }
 
 TEST(CompressEnv, HasUniformBaselines) {
-  const auto env = MakeCompressEnv(Context());
+  const auto made = MakeCompressProblem(Context());
   const std::vector<std::pair<std::string, gym::Assignment>> anchors = {{"f32", {0, 0, 0, 0}},
                                                                         {"int8", {0, 2, 2, 2}},
                                                                         {"0.75 int8", {0, 2, 2, 2}},
                                                                         {"0.5 int8", {1, 2, 2, 2}}};
-  EXPECT_EQ(env->problem()->Anchors(), anchors);
+  EXPECT_EQ(made->Anchors(), anchors);
 }
 
 TEST(CompressEnv, KnowsThatNothingIsSmallerThanAllChoicesTogether) {
-  const auto bounds = MakeCompressEnv(Context())->problem()->LowerBounds();
+  const auto bounds = MakeCompressProblem(Context())->LowerBounds();
   EXPECT_EQ(bounds.at("weight_bytes"), 8 * 4 * 9 + 8 * 8 * 9 + 5 * 8);
   for (const char* metric : {"distill_loss", "disagreement"}) {
     EXPECT_EQ(bounds.at(metric), 0) << metric;
@@ -162,14 +163,14 @@ TEST(CompressEnv, KnowsThatNothingIsSmallerThanAllChoicesTogether) {
     EXPECT_FALSE(bounds.contains(unknown)) << unknown << ": nothing is known of the machine";
   }
   // Where the alignment is decided, too, a group has the least that any of them leaves: 4 of 16.
-  EnvContext open = Context();
+  CompressContext open = Context();
   open.align = 0;
-  EXPECT_EQ(MakeCompressEnv(open)->problem()->LowerBounds().at("weight_bytes"),
+  EXPECT_EQ(MakeCompressProblem(open)->LowerBounds().at("weight_bytes"),
             4 * 4 * 9 + 4 * 4 * 9 + 5 * 4);
 }
 
 TEST(CompressEnv, KnowsWhatMultiplyingTakesAtLeast) {
-  EnvContext context = Context();
+  CompressContext context = Context();
   context.roof = [] {
     return ComputeRoof{
         .of_thread = {.f32 = {1e6, ""}, .bf16 = {2e6, ""}, .int8 = {8e6, ""}, .complete = true},
@@ -180,25 +181,25 @@ TEST(CompressEnv, KnowsWhatMultiplyingTakesAtLeast) {
   const auto conv = [](double in, double out) { return 2 * in * out * 16 * 16 / 4; };
   const auto last = [](double in) { return 2 * in * 5 * 36; };
   const double margin = 2;
-  EXPECT_DOUBLE_EQ(MakeCompressEnv(context)->problem()->LowerBounds().at("latency_ms"),
+  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->LowerBounds().at("latency_ms"),
                    1e3 * (conv(4, 8) + conv(8, 8) + last(8)) / 8e6 / margin / 2);
   // What cannot be narrow is multiplied in f32.
-  context.lacked["last"] = {Precision::kInt8, Precision::kBF16};
-  context.lacked["conv2"] = {Precision::kInt8};
-  EXPECT_DOUBLE_EQ(MakeCompressEnv(context)->problem()->LowerBounds().at("latency_ms"),
+  context.unsupported["last"] = {Precision::kInt8, Precision::kBF16};
+  context.unsupported["conv2"] = {Precision::kInt8};
+  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->LowerBounds().at("latency_ms"),
                    1e3 * (conv(4, 8) / 8e6 + conv(8, 8) / 2e6 + last(8) / 1e6) / margin / 2);
   // But for what a target is asked to narrow.
   context.target = "native:precision=bf16";
-  EXPECT_DOUBLE_EQ(MakeCompressEnv(context)->problem()->LowerBounds().at("latency_ms"),
+  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->LowerBounds().at("latency_ms"),
                    1e3 * (conv(4, 8) / 8e6 + conv(8, 8) / 2e6 + last(8) / 2e6) / margin / 2);
   context.roof = [] { return ComputeRoof{}; };
-  EXPECT_FALSE(MakeCompressEnv(context)->problem()->LowerBounds().contains("latency_ms"))
+  EXPECT_FALSE(MakeCompressProblem(context)->LowerBounds().contains("latency_ms"))
       << "a CPU with faster instructions than were tried";
 }
 
 TEST(CompressEnv, BoundsTheTimeOfWhatDependsOnItsInputsAlone) {
   // A product of constants is a constant; one of two inputs may take them as narrow as any layer.
-  EnvContext context = Context(R"(graph net {
+  CompressContext context = Context(R"(graph net {
     input %x : f32[4,4]
     const %w : f32[16,4] = random 1
     const %v : f32[4,16] = random 2
@@ -215,17 +216,17 @@ TEST(CompressEnv, BoundsTheTimeOfWhatDependsOnItsInputsAlone) {
     return ComputeRoof{
         .of_thread = {.f32 = {1e6, ""}, .bf16 = {1e6, ""}, .int8 = {4e6, ""}, .complete = true}};
   };
-  EXPECT_DOUBLE_EQ(MakeCompressEnv(context)->problem()->LowerBounds().at("latency_ms"),
+  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->LowerBounds().at("latency_ms"),
                    1e3 * 2 * (4 * 4 * 8 + 4 * 8 * 4 + 4 * 4 * 4) / 4e6 / 2);
 }
 
 TEST(CompressEnv, HasAnotherHashForAllThatChangesTheMeaningOfAChoice) {
-  const auto hash = [](const EnvContext& context) {
-    return MakeCompressEnv(context)->problem()->Hash();
+  const auto hash = [](const CompressContext& context) {
+    return MakeCompressProblem(context)->Hash();
   };
   const std::string before = hash(Context());
   EXPECT_EQ(hash(Context()), before);
-  EnvContext other = Context();
+  CompressContext other = Context();
   other.fit_hash = std::string(64, 'b');
   EXPECT_NE(hash(other), before) << "samples";
   other = Context();
@@ -240,9 +241,9 @@ TEST(CompressEnv, HasAnotherHashForAllThatChangesTheMeaningOfAChoice) {
 }
 
 TEST(CompressEnv, RefusesWhatHasOnlyOneKindOfDecision) {
-  const auto refusal = [](const EnvContext& context) -> std::string {
+  const auto refusal = [](const CompressContext& context) -> std::string {
     try {
-      (void)MakeCompressEnv(context);
+      (void)MakeCompressProblem(context);
     } catch (const UserError& error) {
       return error.what();
     }
@@ -253,7 +254,7 @@ TEST(CompressEnv, RefusesWhatHasOnlyOneKindOfDecision) {
             "the model has no channels to prune; search with the env quantize or prune alone");
   EXPECT_EQ(refusal(Context("graph g { input %x : f32[n,4]\n %y = Relu(%x)\n output %y }")),
             "the model has no layer to quantize; search with the env quantize or prune alone");
-  EnvContext context = Context();
+  CompressContext context = Context();
   context.unit_scores = {1, 2};
   EXPECT_EQ(refusal(context), "there are 2 scores for a model with 16 units to prune");
 }

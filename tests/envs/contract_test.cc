@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <functional>
 #include <limits>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,28 +18,29 @@
 #include "compiler/partition/problem.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/bounds.h"
+#include "envs/compress/compress_env.h"
 #include "envs/distill/distill_env.h"
+#include "envs/partition/partition_env.h"
+#include "envs/prune/prune_env.h"
+#include "envs/quantize/quantize_env.h"
 #include "envs/register.h"
+#include "envs/schedule/schedule_env.h"
+#include "gym/core/decision_env.h"
 #include "gym/core/env_checker.h"
 #include "gym/core/playthrough.h"
+#include "gym/search/calibration.h"
+#include "gym/search/config.h"
+#include "gym/search/host.h"
+#include "gym/search/prepare.h"
+#include "gym/search/run_paths.h"
+#include "gym/search/task_registry.h"
+#include "gym/study/time_budget.h"
 
 // Every registered env is enrolled by itself. MSC_UPDATE_GOLDEN=1 in the environment rewrites the
 // golden playthroughs instead of comparing with them.
 
 namespace msc::envs {
 namespace {
-
-EnvRegistry Registered() {
-  EnvRegistry registry;
-  RegisterAll(registry);
-  return registry;
-}
-
-std::vector<std::string> Ids() {
-  std::vector<std::string> ids;
-  for (const gym::EnvSpec& spec : Registered().Specs()) ids.push_back(spec.id);
-  return ids;
-}
 
 /// A model of two layers, with the weights of two seeds.
 Graph SmallModel(int first, int second) {
@@ -86,14 +89,14 @@ cost::Quality OfLoss(double loss) {
 
 /// One model to be trained after another. Judged by counting, since what training gives in bits
 /// differs between machines.
-DistillTask SmallTask() {
-  DistillTask task{.student = MakeTrainProgram(SmallModel(3, 4)),
-                   .teacher = MakeTrainProgram(SmallModel(1, 2)),
-                   .inputs = Tensor(DType::kF32, {26, 4}),  // three batches and two samples
-                   .labels = std::vector<std::int32_t>(26, 1),
-                   .settings = {},
-                   .judge = {},
-                   .hash = "small"};
+TrainingTask SmallTask() {
+  TrainingTask task{.student = MakeTrainProgram(SmallModel(3, 4)),
+                    .teacher = MakeTrainProgram(SmallModel(1, 2)),
+                    .inputs = Tensor(DType::kF32, {26, 4}),  // three batches and two samples
+                    .labels = std::vector<std::int32_t>(26, 1),
+                    .settings = {},
+                    .judge = {},
+                    .hash = "small"};
   task.settings.batch = 8;
   Rng rng(6);
   for (float& x : task.inputs.MutableValues<float>()) x = static_cast<float>(rng.Normal());
@@ -103,12 +106,35 @@ DistillTask SmallTask() {
   return task;
 }
 
-/// What all envs here are made from.
-EnvContext SmallContext() {
+std::shared_ptr<const Graph> SharedModel() {
+  return std::make_shared<const Graph>(SmallModel(1, 2));
+}
+
+gym::EnvRegistry<> Toys() {
+  EnvRegistry registry;
+  RegisterToys(registry);
+  return registry;
+}
+
+/// Fills in the part of a context that all problems share.
+template <class Context>
+Context OfSmallModel() {
   static CountingEvaluator evaluator;
-  Graph graph = SmallModel(1, 2);
-  EnvContext context;
-  CoverProblem cover{.flow = DataflowGraph(graph)};
+  Context context;
+  context.graph = SharedModel();
+  context.evaluator = &evaluator;
+  context.target = "reference";
+  return context;
+}
+
+std::map<std::string, TensorScale> SmallScales() {
+  std::map<std::string, TensorScale> scales;
+  for (const char* tensor : {"x", "a", "b", "y"}) scales[tensor] = {.scale = 0.125};
+  return scales;
+}
+
+std::shared_ptr<const CoverProblem> SmallCover() {
+  CoverProblem cover{.flow = DataflowGraph(*SharedModel())};
   for (const char* target : {"reference", "other"}) {
     for (std::size_t i = 0; i < cover.flow.size(); ++i) {
       cover.candidates.push_back({.nodes = IndexSet::Range(cover.flow.size(), i, i + 1),
@@ -119,17 +145,95 @@ EnvContext SmallContext() {
                                 .target = target,
                                 .cost = Cost::Micros(8)});
   }
-  context.cover = std::make_shared<const CoverProblem>(std::move(cover));
-  context.graph = std::make_shared<const Graph>(std::move(graph));
-  context.evaluator = &evaluator;
-  context.distill = std::make_shared<const DistillTask>(SmallTask());
-  context.target = "reference";
-  for (const char* tensor : {"x", "a", "b", "y"}) context.scales[tensor] = {.scale = 0.125};
+  return std::make_shared<const CoverProblem>(std::move(cover));
+}
+
+std::shared_ptr<const std::vector<ScheduledKernel>> SmallKernels() {
   const std::vector<KernelSchedule> schedules = {{}, {.columns = 2}, {.columns = 2, .unroll = 2}};
-  context.kernels = std::make_shared<const std::vector<ScheduledKernel>>(
+  return std::make_shared<const std::vector<ScheduledKernel>>(
       std::vector<ScheduledKernel>{{"small", {"first"}, 24, schedules},
                                    {"smaller", {"second"}, 12, {schedules[0], schedules[1]}}});
+}
+
+CompressContext SmallCompress() {
+  auto context = OfSmallModel<CompressContext>();
+  context.scales = SmallScales();
+  context.kernels = SmallKernels();
   return context;
+}
+
+using MakeProblem = std::function<std::unique_ptr<gym::SearchProblem>()>;
+
+/// Problems of tasks whose preparation measures or needs samples, as it would leave them for a
+/// small model. Other tasks are prepared for it.
+std::map<std::string, MakeProblem> PreparedProblems() {
+  std::map<std::string, MakeProblem> problems;
+  problems["Quantize-v0"] = [] {
+    auto context = OfSmallModel<QuantizeContext>();
+    context.scales = SmallScales();
+    return MakeQuantizeProblem(context);
+  };
+  problems["Prune-v0"] = [] { return MakePruneProblem(OfSmallModel<PruneContext>()); };
+  problems["Compress-v0"] = [] { return MakeCompressProblem(SmallCompress()); };
+  problems["Partition-v0"] = [] {
+    auto context = OfSmallModel<PartitionContext>();
+    context.cover = SmallCover();
+    return MakePartitionProblem(context);
+  };
+  problems["Schedule-v0"] = [] {
+    auto context = OfSmallModel<ScheduleContext>();
+    context.kernels = SmallKernels();
+    return MakeScheduleProblem(context);
+  };
+  problems["Distill-v0"] = [] {
+    return MakeDistillProblem(std::make_shared<const TrainingTask>(SmallTask()), Labels::kAbsent);
+  };
+  return problems;
+}
+
+std::unique_ptr<gym::SearchProblem> ProblemOf(const gym::SearchTask& task) {
+  const auto problems = PreparedProblems();
+  if (const auto it = problems.find(task.spec().id); it != problems.end()) return it->second();
+  gym::SearchListener listener;
+  const gym::SearchHost host{.program = "", .listener = listener};
+  const gym::SearchConfig config;
+  gym::Prepared prepared;
+  prepared.graph = SharedModel();
+  gym::CalibrationSamples samples(config.calibration, *prepared.graph);
+  const auto make = task.Prepare({.host = host,
+                                  .config = config,
+                                  .paths = {},
+                                  .time = gym::TimeBudget(0),
+                                  .calibration = samples,
+                                  .prepared = prepared});
+  return make(OfSmallModel<ModelContext>());
+}
+
+/// Rewards speed and closeness to the original, or closeness alone if speed is not measured.
+double Reward(const gym::Evaluation& evaluation) {
+  constexpr double kFailure = -10.0;
+  if (evaluation.failure) return kFailure;
+  const auto latency = evaluation.metrics.find("latency");
+  return -(latency == evaluation.metrics.end() ? 0 : latency->second) -
+         evaluation.metrics.at("distill_loss");
+}
+
+std::unique_ptr<gym::Env> MakeMeasured(const gym::EnvSpec& spec,
+                                       std::unique_ptr<gym::SearchProblem> problem) {
+  return gym::MakeDecisionEnv(
+      std::move(problem),
+      {.facts = {.id = spec.id, .nondeterministic = spec.nondeterministic}, .reward = Reward});
+}
+
+std::unique_ptr<gym::Env> MakeCompress(const CompressContext& context) {
+  return MakeMeasured({.id = "Compress-v0", .summary = "", .nondeterministic = true},
+                      MakeCompressProblem(context));
+}
+
+std::vector<std::string> Ids() {
+  std::vector<std::string> ids;
+  for (const gym::EnvSpec& spec : gym::AllEnvSpecs()) ids.push_back(spec.id);
+  return ids;
 }
 
 class RegisteredEnv : public testing::TestWithParam<std::string> {
@@ -140,7 +244,9 @@ class RegisteredEnv : public testing::TestWithParam<std::string> {
     GTEST_SKIP() << TrainerProblem();
   }
   [[nodiscard]] static std::unique_ptr<gym::Env> Make() {
-    return Registered().Make(GetParam(), SmallContext());
+    const gym::SearchTask* task = gym::BuiltInTasks().Find(GetParam());
+    if (task == nullptr) return Toys().Make(GetParam());
+    return MakeMeasured(task->spec(), ProblemOf(*task));
   }
 };
 
@@ -159,7 +265,7 @@ TEST_P(RegisteredEnv, PlaysAsItsGoldenFileSays) {
 }
 
 TEST_P(RegisteredEnv, HasASummary) {
-  const auto specs = Registered().Specs();
+  const auto specs = gym::AllEnvSpecs();
   const auto spec = std::find_if(specs.begin(), specs.end(),
                                  [](const gym::EnvSpec& item) { return item.id == GetParam(); });
   ASSERT_NE(spec, specs.end());
@@ -176,13 +282,13 @@ INSTANTIATE_TEST_SUITE_P(All, RegisteredEnv, testing::ValuesIn(Ids()), [](const 
 
 // --- Compress-v0 ---------------------------------------------------------------------------------
 
-/// With all that a joint search can be offered.
-EnvContext OfferedContext() {
-  EnvContext context = SmallContext();
+/// With all that a joint search can decide.
+CompressContext FullContext() {
+  CompressContext context = SmallCompress();
   context.fit_hash = std::string(64, 'a');
   context.compress.targets = {"other"};
   context.compress.pieces = 0;
-  context.lacked_on["other"] = {{"second", {Precision::kInt8}}};
+  context.unsupported_on["other"] = {{"second", {Precision::kInt8}}};
   context.compress.distill = {.epochs = {1}, .rate = {0.001, 0.01}};
   context.kernels_of = [kernels = context.kernels](const Strategy& /*strategy*/) {
     return *kernels;
@@ -190,16 +296,16 @@ EnvContext OfferedContext() {
   return context;
 }
 
-TEST(CompressEnv, KeepsTheContractWithAllThatCanBeOffered) {
-  const auto make = [] { return Registered().Make("Compress-v0", OfferedContext()); };
+TEST(CompressEnv, KeepsTheContractWithEveryKindOfDecision) {
+  const auto make = [] { return MakeCompress(FullContext()); };
   EXPECT_TRUE(make()->problem()->masked());
   EXPECT_EQ(gym::CheckEnv(make, gym::Repeats::kAlways), std::vector<std::string>());
 }
 
-TEST(CompressEnv, OffersTiedLayersWhatAllTargetsHave) {
-  EnvContext context = OfferedContext();
+TEST(CompressEnv, GivesTiedLayersThePrecisionsThatAllTargetsSupport) {
+  CompressContext context = FullContext();
   context.quantize.tie = {{"first", "second"}};
-  const auto make = [&] { return Registered().Make("Compress-v0", context); };
+  const auto make = [&] { return MakeCompress(context); };
   const auto env = make();
   const std::vector<gym::Decision>& decisions = env->problem()->decisions();
   // "other" lacks the second layer in int8, and who runs that is decided after the first layer is.
@@ -210,9 +316,9 @@ TEST(CompressEnv, OffersTiedLayersWhatAllTargetsHave) {
   EXPECT_EQ(gym::CheckEnv(make, gym::Repeats::kAlways), std::vector<std::string>());
 }
 
-TEST(CompressEnv, PlaysWithAllThatCanBeOfferedAsItsGoldenFileSays) {
+TEST(CompressEnv, PlaysWithEveryKindOfDecisionAsItsGoldenFileSays) {
   const std::string path = "tests/golden/playthrough/Compress-v0.offered.txt";
-  const auto env = Registered().Make("Compress-v0", OfferedContext());
+  const auto env = MakeCompress(FullContext());
   const std::string played = gym::Playthrough(*env, 1, 2);
   if (std::getenv("MSC_UPDATE_GOLDEN") != nullptr) WriteFileAtomic(path, played);
   EXPECT_EQ(ReadFile(path), played);
@@ -221,7 +327,7 @@ TEST(CompressEnv, PlaysWithAllThatCanBeOfferedAsItsGoldenFileSays) {
 // --- Distill-v0 ----------------------------------------------------------------------------------
 
 /// Mean squared distance from the teacher of a student with these values.
-double Distance(const DistillTask& task, const TrainResult& result) {
+double Distance(const TrainingTask& task, const TrainResult& result) {
   TrainProgram student = task.student;
   for (std::size_t i = 0; i < student.parameters.size(); ++i) {
     student.constants.at(student.parameters[i].constant).values = result.values.at(i);
@@ -238,14 +344,12 @@ double Distance(const DistillTask& task, const TrainResult& result) {
 
 TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
   if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
-  DistillTask task = SmallTask();
+  TrainingTask task = SmallTask();
   task.judge = [task](const TrainResult& result, const std::function<bool()>& /*stop*/) {
     return OfLoss(Distance(task, result));
   };
-  EnvContext context;
-  context.distill = std::make_shared<const DistillTask>(task);
-  const auto env = MakeDistillEnv(context);
-  gym::SearchProblem& problem = *env->problem();
+  const auto made = MakeDistillProblem(std::make_shared<const TrainingTask>(task), Labels::kAbsent);
+  gym::SearchProblem& problem = *made;
   EXPECT_EQ(problem.metrics(), (std::vector<std::string>{"distill_loss", "train_steps"}));
   const auto try_recipe = [&](const gym::Assignment& recipe) {
     gym::Evaluation heard;
@@ -267,12 +371,12 @@ TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
   // Without labels no recipe looks at them; what cannot be trained is a failure.
   task.labels.clear();
   task.inputs.MutableValues<float>()[0] = std::numeric_limits<float>::quiet_NaN();
-  context.distill = std::make_shared<const DistillTask>(task);
-  const auto broken = MakeDistillEnv(context);
-  ASSERT_EQ(broken->problem()->decisions().size(), 5U);
+  const auto broken =
+      MakeDistillProblem(std::make_shared<const TrainingTask>(task), Labels::kAbsent);
+  ASSERT_EQ(broken->decisions().size(), 5U);
   const gym::Assignment first(5, 0);
   bool failed = false;
-  broken->problem()->Evaluate({&first, 1}, [&](std::size_t, const gym::Evaluation& evaluation) {
+  broken->Evaluate({&first, 1}, [&](std::size_t, const gym::Evaluation& evaluation) {
     failed = evaluation.failure.has_value();
   });
   EXPECT_TRUE(failed);
@@ -280,14 +384,12 @@ TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
 
 TEST(DistillEnv, TakesAsManyStepsAsItsSumsSay) {
   if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
-  DistillTask task = SmallTask();
+  TrainingTask task = SmallTask();
   task.judge = [](const TrainResult& /*result*/, const std::function<bool()>& /*stop*/) {
     return cost::Quality{};
   };
-  EnvContext context;
-  context.distill = std::make_shared<const DistillTask>(task);
-  const auto env = MakeDistillEnv(context);
-  gym::SearchProblem& problem = *env->problem();
+  const auto made = MakeDistillProblem(std::make_shared<const TrainingTask>(task), Labels::kAbsent);
+  gym::SearchProblem& problem = *made;
   const gym::AdditiveCost cost = problem.AdditiveCosts().at("train_steps");
   const std::vector<gym::Decision>& decisions = problem.decisions();
   std::size_t count = 1;
@@ -311,15 +413,14 @@ TEST(DistillEnv, TakesAsManyStepsAsItsSumsSay) {
 
 TEST(DistillEnv, TellsDecisionsApartByFeatures) {
   if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
-  EnvContext context;
-  context.distill = std::make_shared<const DistillTask>(SmallTask());
-  const auto env = MakeDistillEnv(context);
-  const std::vector<std::vector<double>> rows = env->problem()->Features();
+  const auto env =
+      MakeDistillProblem(std::make_shared<const TrainingTask>(SmallTask()), Labels::kAbsent);
+  const std::vector<std::vector<double>> rows = env->Features();
   ASSERT_EQ(rows.size(), 6U);
   const auto expect = [&](std::size_t row, const std::vector<double>& wanted) {
     ASSERT_EQ(rows[row].size(), wanted.size());
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      EXPECT_NEAR(rows[row][i], wanted[i], 1e-12) << env->problem()->decisions()[row].name;
+      EXPECT_NEAR(rows[row][i], wanted[i], 1e-12) << env->decisions()[row].name;
     }
   };
   // choices, decades, share of steps; how long, how fast, what is learned
@@ -329,10 +430,6 @@ TEST(DistillEnv, TellsDecisionsApartByFeatures) {
   expect(3, {std::log2(3), 1, 0, 0, 0, 1});  // 0 is no end of a span
   expect(4, {1, 0, 0, 0, 1, 0});
   expect(5, {std::log2(3), std::log10(5), 0, 0, 0, 1});
-}
-
-TEST(DistillEnv, NeedsAStudent) {
-  EXPECT_THROW((void)MakeDistillEnv(EnvContext{}), UserError);
 }
 
 }  // namespace

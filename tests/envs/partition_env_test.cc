@@ -51,8 +51,8 @@ CoverProblem RandomCover(std::size_t count, std::size_t longest, std::uint64_t s
   return problem;
 }
 
-EnvContext ContextOf(CoverProblem problem, cost::Evaluator* evaluator) {
-  EnvContext context;
+PartitionContext ContextOf(CoverProblem problem, cost::Evaluator* evaluator) {
+  PartitionContext context;
   context.graph = std::make_shared<const Graph>();
   context.evaluator = evaluator;
   context.target = "x";
@@ -78,8 +78,8 @@ TEST(PartitionEnv, OffersEachNodeTheTargetsThatHaveACandidate) {
   AddCandidate(cover, {2}, "z", 9);
   cover.candidates.back().cost = Cost::Invalid("refused");
   const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
-  const auto env = MakePartitionEnv(ContextOf(cover, evaluator.get()));
-  gym::SearchProblem& problem = *env->problem();
+  const auto made = MakePartitionProblem(ContextOf(cover, evaluator.get()));
+  gym::SearchProblem& problem = *made;
   ASSERT_EQ(problem.decisions().size(), 4U);
   EXPECT_EQ(problem.decisions()[0].name, "boundary_us");
   EXPECT_EQ(problem.decisions()[0].choices,
@@ -106,7 +106,7 @@ TEST(PartitionEnv, ShowsWhatNodesCost) {
   AddCandidate(cover, {2}, "z", 3);
   const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
   const std::vector<std::vector<double>> rows =
-      MakePartitionEnv(ContextOf(cover, evaluator.get()))->problem()->Features();
+      MakePartitionProblem(ContextOf(cover, evaluator.get()))->Features();
   ASSERT_EQ(rows.size(), 4U);
   ASSERT_EQ(rows[0].size(), 6U);
   const std::vector<double> shares = {0, 1.5 / 4, 1.5 / 4, 1.0 / 4};
@@ -123,13 +123,13 @@ TEST(PartitionEnv, TakesThePricesThatTheContextLists) {
   CoverProblem cover{.flow = test::Chain(1)};
   AddCandidate(cover, {0}, "x", 2);
   const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
-  EnvContext context = ContextOf(cover, evaluator.get());
+  PartitionContext context = ContextOf(cover, evaluator.get());
   context.boundary_prices = {5, 2.5};
-  EXPECT_EQ(MakePartitionEnv(context)->problem()->decisions()[0],
+  EXPECT_EQ(MakePartitionProblem(context)->decisions()[0],
             (gym::Decision{"boundary_us", {"0", "2.5", "5"}, "boundary_us", {0, 2.5, 5}}));
   for (const std::vector<double>& wrong : {std::vector<double>{1, 1}, std::vector<double>{-1}}) {
     context.boundary_prices = wrong;
-    EXPECT_THROW((void)MakePartitionEnv(context), UserError);
+    EXPECT_THROW((void)MakePartitionProblem(context), UserError);
   }
 }
 
@@ -143,8 +143,8 @@ TEST(PartitionEnv, RulesOutOnlyWhatNoCoverHas) {
       return candidate.target != "x" && candidate.nodes.Count() == 1 && rng.Below(2) == 0;
     });
     const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
-    const auto env = MakePartitionEnv(ContextOf(cover, evaluator.get()));
-    gym::SearchProblem& problem = *env->problem();
+    const auto made = MakePartitionProblem(ContextOf(cover, evaluator.get()));
+    gym::SearchProblem& problem = *made;
     const auto has_cover = [&](const Assignment& given) {
       CoverProblem pinned = cover;
       for (std::size_t i = 1; i < given.size(); ++i) {
@@ -188,36 +188,34 @@ TEST(PartitionEnv, SaysWhatTheEvaluatorIsToRun) {
     AddCandidate(cover, {0}, target, 2);
   }
   AddCandidate(cover, {1}, "x", 2);
-  const auto env = MakePartitionEnv(ContextOf(cover, &listener));
-  EXPECT_EQ(LatencyOf(*env->problem(), {0, 0, 0}), -1) << "it failed";
+  const auto made = MakePartitionProblem(ContextOf(cover, &listener));
+  EXPECT_EQ(LatencyOf(*made, {0, 0, 0}), -1) << "it failed";
   EXPECT_EQ(listener.heard.target, "x");
   EXPECT_EQ(listener.heard.partition, (std::vector<PartitionRegion>{{{"n0"}, "x"}, {{"n1"}, "x"}}));
-  LatencyOf(*env->problem(), {7, 1, 1});
+  LatencyOf(*made, {7, 1, 1});
   EXPECT_EQ(listener.heard.target, "y");
   EXPECT_TRUE(listener.heard.partition.empty()) << "the whole graph is no partition";
-  EXPECT_EQ(env->problem()->Mask(std::vector<std::int32_t>{0, 0}),
-            (std::vector<bool>{true, false}));
-  EXPECT_THROW(LatencyOf(*env->problem(), {0, 0, 1}), UserError)
-      << "y computes n1 only together with n0";
-  EXPECT_EQ(env->problem()->Anchors().size(), 2U);
+  EXPECT_EQ(made->Mask(std::vector<std::int32_t>{0, 0}), (std::vector<bool>{true, false}));
+  EXPECT_THROW(LatencyOf(*made, {0, 0, 1}), UserError) << "y computes n1 only together with n0";
+  EXPECT_EQ(made->Anchors().size(), 2U);
 }
 
 TEST(PartitionEnv, HasTheOptimumOfTheExactSearch) {
   for (std::uint64_t seed = 0; seed < Seeds(10); ++seed) {
     const CoverProblem cover = RandomCover(5, 3, seed);
     const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
-    const auto env = MakePartitionEnv(ContextOf(cover, evaluator.get()));
+    const auto made = MakePartitionProblem(ContextOf(cover, evaluator.get()));
     double best = std::numeric_limits<double>::infinity();
     for (std::int32_t number = 0; number < 243; ++number) {
       Assignment assignment = {0};
       for (std::int32_t rest = number, i = 0; i < 5; ++i, rest /= 3) assignment.push_back(rest % 3);
-      best = std::min(best, LatencyOf(*env->problem(), assignment));
+      best = std::min(best, LatencyOf(*made, assignment));
     }
     EXPECT_NEAR(best, FindCover(cover, "exact").value().micros, 1e-5) << seed;
-    const std::vector<gym::CoverPoint> front = env->problem()->CoverFront();
+    const std::vector<gym::CoverPoint> front = made->CoverFront();
     EXPECT_NEAR(front.front().cost, best, 1e-5);
     for (const gym::CoverPoint& point : front) {
-      EXPECT_NEAR(LatencyOf(*env->problem(), point.assignment), point.cost, 1e-5);
+      EXPECT_NEAR(LatencyOf(*made, point.assignment), point.cost, 1e-5);
     }
     EXPECT_EQ(front.back().boundaries, 0) << "at the highest price one target takes all";
   }
@@ -229,7 +227,7 @@ TEST(PartitionEnv, RefusesWhatItCannotPose) {
   const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
   const auto why = [&] {
     try {
-      (void)MakePartitionEnv(ContextOf(cover, evaluator.get()));
+      (void)MakePartitionProblem(ContextOf(cover, evaluator.get()));
       return std::string("accepted");
     } catch (const UserError& error) {
       return std::string(error.what());
@@ -240,9 +238,9 @@ TEST(PartitionEnv, RefusesWhatItCannotPose) {
   EXPECT_EQ(why(), "accepted");
   cover.candidates[0].cost = Cost::Unknown(1);
   EXPECT_NE(why().find("is unknown"), std::string::npos) << why();
-  EnvContext context = ContextOf(cover, evaluator.get());
+  PartitionContext context = ContextOf(cover, evaluator.get());
   context.cover = nullptr;
-  EXPECT_THROW((void)MakePartitionEnv(context), UserError);
+  EXPECT_THROW((void)MakePartitionProblem(context), UserError);
 }
 
 TEST(CoverEvaluator, SaysWhyAPlanHasNoCost) {
@@ -307,11 +305,11 @@ TEST(CollageAgent, IsNeverWorseThanAgentsThatKnowNoCovers) {
     for (const double boundary : {0.0, 2.0, 20.0}) {
       const auto evaluator =
           MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover), boundary);
-      const auto env = MakePartitionEnv(ContextOf(cover, evaluator.get()));
+      const auto made = MakePartitionProblem(ContextOf(cover, evaluator.get()));
       for (const std::size_t trials : {8U, 40U}) {
-        const double collage = BestOf("collage", *env->problem(), trials, seed);
+        const double collage = BestOf("collage", *made, trials, seed);
         for (const char* other : {"random", "evolution"}) {
-          const double best = BestOf(other, *env->problem(), trials, seed);
+          const double best = BestOf(other, *made, trials, seed);
           EXPECT_LE(collage, best + 1e-12) << other << " " << seed << " " << boundary;
           better += collage < best - 1e-12 ? 1 : 0;
           ++cases;
@@ -326,7 +324,7 @@ TEST(CollageAgent, IsNeverWorseThanAgentsThatKnowNoCovers) {
           }
         }
         for (const char* knowing : {"collage", "auto"}) {
-          EXPECT_NEAR(BestOf(knowing, *env->problem(), 1, seed), optimum / whole, 1e-6)
+          EXPECT_NEAR(BestOf(knowing, *made, 1, seed), optimum / whole, 1e-6)
               << knowing << ": the first trial is the optimum where costs add up";
         }
       }

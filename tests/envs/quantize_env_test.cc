@@ -63,36 +63,36 @@ class QuantizeEnv : public testing::Test {
   }
 
   RecordingEvaluator evaluator_;
-  EnvContext context_;
+  QuantizeContext context_;
 };
 
 TEST_F(QuantizeEnv, OffersEveryLayerThreePrecisions) {
-  const auto env = MakeQuantizeEnv(context_);
+  const auto made = MakeQuantizeProblem(context_);
   const std::vector<gym::Decision> wanted = {
       {"first", {"f32", "bf16", "int8"}, "bits", {32, 16, 8}},
       {"second", {"f32", "bf16", "int8"}, "bits", {32, 16, 8}}};
-  EXPECT_EQ(env->problem()->decisions(), wanted);
+  EXPECT_EQ(made->decisions(), wanted);
 }
 
 TEST_F(QuantizeEnv, OffersNothingThatTheTargetLacks) {
-  context_.lacked = {{"first", {Precision::kBF16, Precision::kInt8}},
-                     {"second", {Precision::kBF16, Precision::kF32}}};
-  const auto env = MakeQuantizeEnv(context_);
+  context_.unsupported = {{"first", {Precision::kBF16, Precision::kInt8}},
+                          {"second", {Precision::kBF16, Precision::kF32}}};
+  const auto made = MakeQuantizeProblem(context_);
   const std::vector<gym::Decision> wanted = {{"first", {"f32"}, "bits", {32}},
                                              {"second", {"f32", "int8"}, "bits", {32, 8}}};
-  EXPECT_EQ(env->problem()->decisions(), wanted);
+  EXPECT_EQ(made->decisions(), wanted);
   std::vector<std::string> anchors;
-  for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
+  for (const auto& [name, assignment] : made->Anchors()) anchors.push_back(name);
   EXPECT_EQ(anchors, (std::vector<std::string>{"f32", "int8"}));
   const std::vector<gym::Assignment> batch = {{0, 1}};
-  env->problem()->Evaluate(batch, [](std::size_t, const gym::Evaluation&) {});
+  made->Evaluate(batch, [](std::size_t, const gym::Evaluation&) {});
   EXPECT_EQ(evaluator_.asked.at(0).strategy.quantize.layers.at("second"), "int8");
 }
 
 TEST_F(QuantizeEnv, AsksForTheStrategyThatTheChoicesStandFor) {
-  const auto env = MakeQuantizeEnv(context_);
+  const auto made = MakeQuantizeProblem(context_);
   const std::vector<gym::Assignment> batch = {{2, 0}};
-  env->problem()->Evaluate(batch, [](std::size_t, const gym::Evaluation&) {});
+  made->Evaluate(batch, [](std::size_t, const gym::Evaluation&) {});
   ASSERT_EQ(evaluator_.asked.size(), 1U);
   const Strategy& strategy = evaluator_.asked[0].strategy;
   EXPECT_EQ(strategy.target, "onednn");
@@ -104,10 +104,10 @@ TEST_F(QuantizeEnv, AsksForTheStrategyThatTheChoicesStandFor) {
 
 TEST_F(QuantizeEnv, TurnsAnOutcomeIntoMetrics) {
   context_.labels = Labels::kPresent;
-  const auto env = MakeQuantizeEnv(context_);
+  const auto made = MakeQuantizeProblem(context_);
   const std::vector<gym::Assignment> batch = {{0, 0}};
   gym::Evaluation heard;
-  env->problem()->Evaluate(batch, [&](std::size_t, const gym::Evaluation& got) { heard = got; });
+  made->Evaluate(batch, [&](std::size_t, const gym::Evaluation& got) { heard = got; });
   EXPECT_EQ(heard.metrics.at("latency"), 0.5);
   EXPECT_EQ(heard.metrics.at("latency_ms"), 2.0);
   EXPECT_EQ(heard.metrics.at("distill_loss"), 0.25);
@@ -115,30 +115,21 @@ TEST_F(QuantizeEnv, TurnsAnOutcomeIntoMetrics) {
   EXPECT_NEAR(heard.metrics.at("disagreement"), 3.0, 1e-9);
 }
 
-TEST_F(QuantizeEnv, RewardsSpeedAndClosenessAtTheEndOnly) {
-  const auto env = MakeQuantizeEnv(context_);
-  env->Reset(1);
-  EXPECT_EQ(env->Step(gym::Point{std::int64_t{2}}).reward, 0.0);
-  const gym::StepResult last = env->Step(gym::Point{std::int64_t{1}});
-  EXPECT_TRUE(last.terminated);
-  EXPECT_EQ(last.reward, -0.75);
-}
-
 TEST_F(QuantizeEnv, ReportsAFailureWithItsReason) {
   evaluator_.answer = Failure{FailureKind::kCrash, "signal 11"};
-  const auto env = MakeQuantizeEnv(context_);
+  const auto made = MakeQuantizeProblem(context_);
   const std::vector<gym::Assignment> batch = {{0, 0}};
   gym::Evaluation heard;
-  env->problem()->Evaluate(batch, [&](std::size_t, const gym::Evaluation& got) { heard = got; });
+  made->Evaluate(batch, [&](std::size_t, const gym::Evaluation& got) { heard = got; });
   ASSERT_TRUE(heard.failure);
   EXPECT_EQ(heard.failure->kind, FailureKind::kCrash);
   EXPECT_TRUE(heard.metrics.empty());
 }
 
 TEST_F(QuantizeEnv, HasAnotherHashForOtherScales) {
-  const std::string before = MakeQuantizeEnv(context_)->problem()->Hash();
+  const std::string before = MakeQuantizeProblem(context_)->Hash();
   context_.scales["x"].scale = 0.25;
-  EXPECT_NE(MakeQuantizeEnv(context_)->problem()->Hash(), before);
+  EXPECT_NE(MakeQuantizeProblem(context_)->Hash(), before);
 }
 
 TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
@@ -148,17 +139,17 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
   for (auto& [tensor, scale] : context_.scales_by_range["mse"]) scale.scale = 0.25;
   context_.fit_hash = std::string(64, 'c');
   const std::vector<std::string> precisions = {"f32", "bf16", "int8", "w4a8"};
-  auto env = MakeQuantizeEnv(context_);
-  EXPECT_EQ(env->problem()->decisions(),
+  auto made = MakeQuantizeProblem(context_);
+  EXPECT_EQ(made->decisions(),
             (std::vector<gym::Decision>{{"first", precisions, "bits", {32, 16, 8, 4}},
                                         {"second", precisions, "bits", {32, 16, 8, 4}},
                                         {"range", {"minmax", "mse"}},
                                         {"rounding", {"nearest", "gptq"}}}));
   std::vector<std::string> anchors;
-  for (const auto& [name, assignment] : env->problem()->Anchors()) anchors.push_back(name);
+  for (const auto& [name, assignment] : made->Anchors()) anchors.push_back(name);
   EXPECT_EQ(anchors, (std::vector<std::string>{"f32", "int8", "w4a8", "bf16"}));
   const auto strategy_of = [&](const gym::Assignment& assignment) {
-    return StrategyFromJson(env->problem()->Describe(assignment), "it");
+    return StrategyFromJson(made->Describe(assignment), "it");
   };
   const Strategy nearest = strategy_of({0, 3, 1, 0});
   EXPECT_EQ(nearest.quantize.layers.at("second"), "int8");
@@ -176,14 +167,14 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
   EXPECT_EQ(strategy_of({0, 1, 1, 1}), strategy_of({0, 1, 0, 0}));
 
   context_.quantize.range_of = "layer";
-  const std::string before = env->problem()->Hash();
-  env = MakeQuantizeEnv(context_);
-  EXPECT_NE(env->problem()->Hash(), before);
+  const std::string before = made->Hash();
+  made = MakeQuantizeProblem(context_);
+  EXPECT_NE(made->Hash(), before);
   std::vector<std::string> names;
-  for (const gym::Decision& decision : env->problem()->decisions()) names.push_back(decision.name);
+  for (const gym::Decision& decision : made->decisions()) names.push_back(decision.name);
   EXPECT_EQ(names, (std::vector<std::string>{"first", "first range", "second", "second range",
                                              "rounding"}));
-  const std::vector<double> work = env->problem()->Relevance();
+  const std::vector<double> work = made->Relevance();
   EXPECT_NEAR(work[0] + work[2], 1, 1e-9);
   EXPECT_EQ(work[1] + work[3] + work[4], 0) << "takes the same time, however values are scaled";
   // A value is scaled once: as the layer that reads it says, else as the one that makes it.
@@ -194,11 +185,11 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
 }
 
 TEST_F(QuantizeEnv, DecidesTheFirstLayersAloneWhereTheOfferSaysHowMany) {
-  const std::string all = MakeQuantizeEnv(context_)->problem()->Hash();
+  const std::string all = MakeQuantizeProblem(context_)->Hash();
   context_.quantize = {.ranges = {"minmax", "mse"}, .range_of = "layer", .first_layers = 1};
   context_.scales_by_range = {{"minmax", context_.scales}, {"mse", context_.scales}};
-  const auto env = MakeQuantizeEnv(context_);
-  const gym::SearchProblem& problem = *env->problem();
+  const auto made = MakeQuantizeProblem(context_);
+  const gym::SearchProblem& problem = *made;
   EXPECT_EQ(problem.decisions(),
             (std::vector<gym::Decision>{{"first", {"f32", "bf16", "int8"}, "bits", {32, 16, 8}},
                                         {"first range", {"minmax", "mse"}}}));
@@ -212,7 +203,7 @@ TEST_F(QuantizeEnv, DecidesTheFirstLayersAloneWhereTheOfferSaysHowMany) {
   // More than there are is all of them.
   context_.scales_by_range.clear();
   context_.quantize = {.first_layers = 3};
-  EXPECT_EQ(MakeQuantizeEnv(context_)->problem()->Hash(), all);
+  EXPECT_EQ(MakeQuantizeProblem(context_)->Hash(), all);
 }
 
 std::shared_ptr<const Graph> SharedWeights() {
@@ -234,55 +225,54 @@ std::shared_ptr<const Graph> SharedWeights() {
 TEST_F(QuantizeEnv, DecidesOnceForLayersOfTheSameWeights) {
   context_.graph = SharedWeights();
   for (const char* tensor : {"a", "c"}) context_.scales[tensor] = {.scale = 0.5};
-  context_.lacked["again"] = {Precision::kBF16};
-  auto env = MakeQuantizeEnv(context_);
-  const auto& decisions = env->problem()->decisions();
+  context_.unsupported["again"] = {Precision::kBF16};
+  auto made = MakeQuantizeProblem(context_);
+  const auto& decisions = made->decisions();
   ASSERT_EQ(decisions.size(), 3U);
   EXPECT_EQ(decisions[0], (gym::Decision{"once", {"f32", "int8"}, "bits", {32, 8}}))
       << "what both can be";
   EXPECT_EQ(decisions[1].name, "stage1.a");
-  const Strategy strategy = StrategyFromJson(env->problem()->Describe({1, 0, 1}), "it");
+  const Strategy strategy = StrategyFromJson(made->Describe({1, 0, 1}), "it");
   EXPECT_EQ(strategy.quantize.layers,
             (std::map<std::string, std::string>{
                 {"once", "int8"}, {"again", "int8"}, {"stage1.a", "f32"}, {"stage1.b", "bf16"}}));
-  EXPECT_EQ(env->problem()->LowerBounds().at("weight_bytes"), 16 + 32 + 16) << "once, in int8";
+  EXPECT_EQ(made->LowerBounds().at("weight_bytes"), 16 + 32 + 16) << "once, in int8";
   // 16, 16, 32 and 16 multiply-adds and weights.
-  EXPECT_DOUBLE_EQ(env->problem()->Features()[0][1], 0.4);
-  EXPECT_DOUBLE_EQ(env->problem()->Features()[1][1], 0.4);
-  EXPECT_DOUBLE_EQ(env->problem()->Relevance()[2], 0.2);
+  EXPECT_DOUBLE_EQ(made->Features()[0][1], 0.4);
+  EXPECT_DOUBLE_EQ(made->Features()[1][1], 0.4);
+  EXPECT_DOUBLE_EQ(made->Relevance()[2], 0.2);
   // The first layer's choice is that of what is tied to it behind those that are decided.
   context_.quantize.first_layers = 1;
-  env = MakeQuantizeEnv(context_);
-  ASSERT_EQ(env->problem()->decisions().size(), 1U);
-  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({1}), "it").quantize.layers.at("again"),
-            "int8");
+  made = MakeQuantizeProblem(context_);
+  ASSERT_EQ(made->decisions().size(), 1U);
+  EXPECT_EQ(StrategyFromJson(made->Describe({1}), "it").quantize.layers.at("again"), "int8");
 }
 
 TEST_F(QuantizeEnv, TiesTheLayersThatTheOfferDoes) {
   context_.graph = SharedWeights();
   for (const char* tensor : {"a", "c"}) context_.scales[tensor] = {.scale = 0.5};
-  const std::string before = MakeQuantizeEnv(context_)->problem()->Hash();
+  const std::string before = MakeQuantizeProblem(context_)->Hash();
   context_.quantize.tie = {{"stage1*"}};
-  auto env = MakeQuantizeEnv(context_);
-  EXPECT_NE(env->problem()->Hash(), before);
-  ASSERT_EQ(env->problem()->decisions().size(), 2U);
-  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({0, 2}), "it").quantize.layers,
+  auto made = MakeQuantizeProblem(context_);
+  EXPECT_NE(made->Hash(), before);
+  ASSERT_EQ(made->decisions().size(), 2U);
+  EXPECT_EQ(StrategyFromJson(made->Describe({0, 2}), "it").quantize.layers,
             (std::map<std::string, std::string>{
                 {"once", "f32"}, {"again", "f32"}, {"stage1.a", "int8"}, {"stage1.b", "int8"}}));
   context_.quantize.tie = {{"stage1.b", "again"}};
-  env = MakeQuantizeEnv(context_);
-  ASSERT_EQ(env->problem()->decisions().size(), 2U) << "with what is tied already";
-  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({2, 0}), "it").quantize.layers,
+  made = MakeQuantizeProblem(context_);
+  ASSERT_EQ(made->decisions().size(), 2U) << "with what is tied already";
+  EXPECT_EQ(StrategyFromJson(made->Describe({2, 0}), "it").quantize.layers,
             (std::map<std::string, std::string>{
                 {"once", "int8"}, {"again", "int8"}, {"stage1.a", "f32"}, {"stage1.b", "int8"}}));
 }
 
 TEST_F(QuantizeEnv, RefusesOffersThatAreNone) {
-  const auto refusal = [&](const QuantizeOffer& offer) -> std::string {
+  const auto refusal = [&](const QuantizeConfig& offer) -> std::string {
     context_.quantize = offer;
     try {
-      const auto env = MakeQuantizeEnv(context_);
-      (void)env->problem()->Describe({2, 2});
+      const auto made = MakeQuantizeProblem(context_);
+      (void)made->Describe({2, 2});
     } catch (const UserError& error) {
       return error.what();
     }
@@ -304,7 +294,7 @@ TEST_F(QuantizeEnv, RefusesAModelWithoutLayers) {
   Graph graph = ParseGraph("graph g { input %x : f32[4]\n %y = Relu(%x)\n output %y }");
   context_.graph = std::make_shared<const Graph>(std::move(graph));
   try {
-    [[maybe_unused]] const auto env = MakeQuantizeEnv(context_);
+    [[maybe_unused]] const auto made = MakeQuantizeProblem(context_);
     FAIL() << "accepted";
   } catch (const UserError& error) {
     EXPECT_EQ(std::string(error.what()),
@@ -313,7 +303,7 @@ TEST_F(QuantizeEnv, RefusesAModelWithoutLayers) {
 }
 
 TEST(QuantizeEnvWithoutModel, IsRefused) {
-  EXPECT_THROW(static_cast<void>(MakeQuantizeEnv(EnvContext{})), UserError);
+  EXPECT_THROW(static_cast<void>(MakeQuantizeProblem(QuantizeContext{})), UserError);
 }
 
 }  // namespace

@@ -25,11 +25,11 @@ using Kernels = std::vector<ScheduledKernel>;
 const KernelSchedule kDefault{.columns = 6, .vectors = 2};
 const KernelSchedule kOther{.columns = 4, .vectors = 3, .unroll = 2, .order = "channels"};
 
-EnvContext Context() {
+ScheduleContext Context() {
   static NoEvaluator evaluator;
   Graph graph = ParseGraph("graph g { input %x : f32[4]\n %y = Relu(%x)\n output %y }");
   InferTypes(graph);
-  EnvContext context;
+  ScheduleContext context;
   context.graph = std::make_shared<const Graph>(std::move(graph));
   context.evaluator = &evaluator;
   context.target = "native";
@@ -39,41 +39,41 @@ EnvContext Context() {
 }
 
 TEST(ScheduleEnv, DecidesOnceForLayersOfEqualKernels) {
-  const auto env = MakeScheduleEnv(Context());
+  const auto made = MakeScheduleProblem(Context());
   EXPECT_EQ(
-      env->problem()->decisions(),
+      made->decisions(),
       (std::vector<gym::Decision>{{"conv 3x3", {"direct 6x2 rows", "direct 4x3 channels unroll 2"}},
                                   {"product", {"direct 6x2 rows"}}}));
-  const Strategy other = StrategyFromJson(env->problem()->Describe({1, 0}), "it");
+  const Strategy other = StrategyFromJson(made->Describe({1, 0}), "it");
   EXPECT_EQ(other.target, "native");
   EXPECT_EQ(other.schedules, (std::map<std::string, KernelSchedule>{{"a", kOther}, {"b", kOther}}));
 }
 
 TEST(ScheduleEnv, LeavesTheStrategyEmptyWhereNothingIsChosen) {
-  const auto env = MakeScheduleEnv(Context());
-  const std::string text = env->problem()->Describe({0, 0});
+  const auto made = MakeScheduleProblem(Context());
+  const std::string text = made->Describe({0, 0});
   EXPECT_EQ(text.find("schedules"), std::string::npos) << text;
-  ASSERT_EQ(env->problem()->Anchors().size(), 1U);
-  EXPECT_EQ(env->problem()->Anchors()[0].second, (gym::Assignment{0, 0}));
+  ASSERT_EQ(made->Anchors().size(), 1U);
+  EXPECT_EQ(made->Anchors()[0].second, (gym::Assignment{0, 0}));
 }
 
 TEST(ScheduleEnv, KeepsWhatItBeginsWith) {
-  EnvContext context = Context();
-  const std::string plain = MakeScheduleEnv(context)->problem()->Hash();
+  ScheduleContext context = Context();
+  const std::string plain = MakeScheduleProblem(context)->Hash();
   Strategy base;
   base.target = "native";
   base.quantize.layers["a"] = "bf16";
   base.partition = {{.nodes = {"c"}, .target = "onednn"}};
   context.base = std::make_shared<const Strategy>(base);
-  const auto env = MakeScheduleEnv(context);
-  EXPECT_NE(env->problem()->Hash(), plain);
-  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({0, 0}), "it"), base);
+  const auto made = MakeScheduleProblem(context);
+  EXPECT_NE(made->Hash(), plain);
+  EXPECT_EQ(StrategyFromJson(made->Describe({0, 0}), "it"), base);
   base.schedules = {{"a", kOther}, {"b", kOther}};
-  EXPECT_EQ(StrategyFromJson(env->problem()->Describe({1, 0}), "it"), base);
+  EXPECT_EQ(StrategyFromJson(made->Describe({1, 0}), "it"), base);
 }
 
 TEST(ScheduleEnv, ShowsWhatKernelsDoOfTheModel) {
-  EnvContext context = Context();
+  ScheduleContext context = Context();
   Graph graph = ParseGraph(R"(graph g {
     input %x : f32[1,5]
     const %w : f32[10,5] = random 1
@@ -82,16 +82,16 @@ TEST(ScheduleEnv, ShowsWhatKernelsDoOfTheModel) {
   })");
   InferTypes(graph);
   context.graph = std::make_shared<const Graph>(std::move(graph));  // 2 * 5 * 10 operations
-  const std::vector<std::vector<double>> rows = MakeScheduleEnv(context)->problem()->Features();
+  const std::vector<std::vector<double>> rows = MakeScheduleProblem(context)->Features();
   EXPECT_EQ(rows,
             (std::vector<std::vector<double>>{{0, 0.3, 2.0 / 3, 0, 1}, {0.5, 0.1, 1.0 / 3, 0, 0}}))
       << "the second has nothing to choose";
   context.estimates["latency"] = {.offset = 1, .effects = {{0, 0}, {0}}};
-  EXPECT_EQ(MakeScheduleEnv(context)->problem()->Features()[0].back(), 0) << "as is estimated";
+  EXPECT_EQ(MakeScheduleProblem(context)->Features()[0].back(), 0) << "as is estimated";
 }
 
 TEST(ScheduleEnv, KnowsTheBytesOfWhatItBeginsWith) {
-  EnvContext context = Context();
+  ScheduleContext context = Context();
   Graph graph = ParseGraph(R"(graph g {
     input %x : f32[1,8]
     const %w : f32[6,8] = random 1
@@ -102,9 +102,7 @@ TEST(ScheduleEnv, KnowsTheBytesOfWhatItBeginsWith) {
   })");
   InferTypes(graph);
   context.graph = std::make_shared<const Graph>(std::move(graph));
-  const auto bytes = [&] {
-    return MakeScheduleEnv(context)->problem()->LowerBounds().at("weight_bytes");
-  };
+  const auto bytes = [&] { return MakeScheduleProblem(context)->LowerBounds().at("weight_bytes"); };
   EXPECT_EQ(bytes(), 4 * (6 * 8 + 4 * 6));
   Strategy base;
   base.target = "native";
@@ -123,20 +121,20 @@ TEST(ScheduleEnv, KnowsTheBytesOfWhatItBeginsWith) {
 }
 
 TEST(ScheduleEnv, HasAnotherHashWhereADecisionSpeaksForOtherLayers) {
-  EnvContext context = Context();
-  const std::string before = MakeScheduleEnv(context)->problem()->Hash();
+  ScheduleContext context = Context();
+  const std::string before = MakeScheduleProblem(context)->Hash();
   Kernels kernels = *context.kernels;
   kernels[1].layers.push_back("d");
   context.kernels = std::make_shared<const Kernels>(std::move(kernels));
-  EXPECT_NE(MakeScheduleEnv(context)->problem()->Hash(), before);
+  EXPECT_NE(MakeScheduleProblem(context)->Hash(), before);
 }
 
 TEST(ScheduleEnv, SaysSoWhereThereIsNothingToChoose) {
-  EnvContext context = Context();
+  ScheduleContext context = Context();
   context.target = "onednn";
   context.kernels = nullptr;
   try {
-    [[maybe_unused]] const auto env = MakeScheduleEnv(context);
+    [[maybe_unused]] const auto made = MakeScheduleProblem(context);
     FAIL() << "accepted";
   } catch (const UserError& error) {
     EXPECT_EQ(std::string(error.what()),

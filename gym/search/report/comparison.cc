@@ -48,7 +48,7 @@ Read ReadOne(const std::string& folder) {
   const SearchConfig& config = read.setup.config;
   const Objective objective = ToObjective(config.objective);
   read.run = {
-      .name = NameOf(folder), .agent = config.agent, .env = EnvId(config.env), .seed = config.seed};
+      .name = NameOf(folder), .agent = config.agent, .env = config.env, .seed = config.seed};
   FeasibleFront front(objective);
   double seconds = 0;
   for (const Trial& trial : ReadStudy(journal.records).trials) {

@@ -11,9 +11,8 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "envs/common/evaluation.h"
-#include "envs/quantize/offer.h"
+#include "envs/quantize/quantize_config.h"
 #include "gym/report/report.h"
-#include "gym/search/env.h"
 #include "gym/search/explain.h"
 #include "gym/search/findings.h"
 #include "gym/search/held_out.h"
@@ -22,10 +21,10 @@
 #include "gym/search/record.h"
 #include "gym/search/report/axes.h"
 #include "gym/search/report/layer_time.h"
-#include "gym/search/report/recipe.h"
 #include "gym/search/report/recipe_words.h"
 #include "gym/search/report/text.h"
 #include "gym/search/run_paths.h"
+#include "gym/search/task_registry.h"
 #include "gym/search/text.h"
 #include "gym/study/timeline.h"
 
@@ -34,6 +33,7 @@ namespace {
 
 /// Content of a journal for the report.
 struct Run {
+  const SearchTask* task = nullptr;
   SearchSetup setup;
   StudyResult study;
   Findings findings;
@@ -42,19 +42,20 @@ struct Run {
   std::vector<TaskSpan> tasks;
 };
 
-Run ReadRun(const RunPaths& paths) {
+Run ReadRun(const RunPaths& paths, const TaskRegistry& tasks) {
   const JournalText journal = ReadJournal(paths.journal());
   SearchRecords found = FindSearchRecords(journal.records);
   Run run;
   run.loss = journal.loss;
   run.setup = SetupIn(found, journal, paths.journal());
+  run.task = &tasks.Get(run.setup.config.env);
   run.study = ReadStudy(journal.records);
   run.tasks = TasksOf(journal.records);
   // Absent while a search runs, or after a kill.
   run.finished = found.findings.has_value();
   if (run.finished) run.findings = *std::move(found.findings);
   // Findings of recipes are stored after every training.
-  if (Trains(run.setup.config)) {
+  if (!run.task->measured()) {
     run.finished = run.finished && run.study.stop != StopReason::kInterrupted &&
                    (AllTrained(run.findings) || !run.findings.shortened.empty());
   }
@@ -170,7 +171,7 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
       if (row.chosen == Name(Precision::kInt8) && grid != strategy.quantize.weights.end()) {
         row.chosen = envs::Int8Word(grid->second.bits);
       }
-      if (!OfferedTargets(run.setup.config).empty()) {
+      if (!run.task->OtherTargets(run.setup.config).empty()) {
         row.how = "on " + RunnerOf(strategy, layer.name) + (row.how.empty() ? "" : ", ") + row.how;
       }
     }
@@ -314,9 +315,6 @@ std::vector<ReportFact> MakeFacts(const Run& run) {
   };
   for (const auto& [name, version] : machine.libraries) facts.push_back({name, version});
   facts.push_back({"model hash", run.setup.model_hash});
-  if (Trains(run.setup.config)) {
-    facts.push_back({"training samples", std::to_string(run.setup.config.distill.most())});
-  }
   facts.push_back({"samples per trial", std::to_string(run.setup.config.quality.samples)});
   if (run.findings.judged > 0) {
     facts.push_back({"samples of finalists", std::to_string(run.findings.judged)});
@@ -362,9 +360,8 @@ void TellOthers(const Run& run, ReportInput& input) {
 void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.headline = MakeHeadline(run);
   TellAxes(run.setup, input);
-  input.sensitivity = EnvId(run.setup.config.env) == "Prune-v0"
-                          ? "KL in nats with this group of channels alone cut to about half"
-                          : "KL in nats with this layer alone in int8";
+  input.sensitivity = "KL in nats with this layer alone in int8";
+  run.task->AddToReport(run.setup, run.findings, paths, input);
   const auto looked_at = std::ssize(run.findings.sensitivities);
   if (looked_at < run.findings.probed) {
     input.sensitivity += "; there was time for " + std::to_string(looked_at) + " of " +
@@ -380,9 +377,6 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   const Finalist* best =
       run.findings.best ? &run.findings.finalists.at(*run.findings.best) : nullptr;
   if (best != nullptr) input.winner = best->trial;
-  if (TrainsCandidates(run.setup.config)) {
-    TellTraining(best == nullptr ? nullptr : &best->strategy, input);
-  }
   input.layers = MakeLayers(run);
   input.steps_before = MakeSteps(run.findings.profiles, 0);
   input.steps_after = MakeSteps(run.findings.profiles, 1);
@@ -402,8 +396,8 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
 
 }  // namespace
 
-WrittenReport WriteReport(const RunPaths& paths) {
-  const Run run = ReadRun(paths);
+WrittenReport WriteReport(const RunPaths& paths, const TaskRegistry& tasks) {
+  const Run run = ReadRun(paths, tasks);
   ReportInput input;
   input.model = std::filesystem::path(run.setup.config.model).filename().string();
   input.created = NowText();
@@ -423,12 +417,12 @@ WrittenReport WriteReport(const RunPaths& paths) {
       {"repeat the search", "mscgym search " + paths.At("config.json") + " --out NEW_RUN"},
       {"continue the search", "mscgym search " + paths.At("config.json") + " --out " +
                                   paths.folder + " --resume --trials N"}};
-  if (Trains(run.setup.config)) {
+  if (run.task->measured()) {
+    TellModels(run, paths, input);
+  } else {
     input.headline.unfinished = !run.finished;
     input.judged = JudgedText(run.findings);
-    TellRecipes(run.setup, run.findings, paths, input);
-  } else {
-    TellModels(run, paths, input);
+    run.task->AddToReport(run.setup, run.findings, paths, input);
   }
   WriteFileAtomic(paths.At("report.html"), RenderReport(input));
   return {.finished = run.finished, .loss = run.loss};

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gym/search/run_paths.h"
+#include "gym/search/task_registry.h"
 
 namespace msc::gym {
 
@@ -12,8 +13,8 @@ struct WrittenReport {
   std::string loss;       ///< damaged records that are missing (JournalText)
 };
 /// Renders report.html from the journal of a run directory; needs no other file. UserError if the
-/// journal lacks required records.
-WrittenReport WriteReport(const RunPaths& paths);
+/// journal lacks required records, or its env is none of `tasks`.
+WrittenReport WriteReport(const RunPaths& paths, const TaskRegistry& tasks = BuiltInTasks());
 
 /// Writes a page that compares the searches of `folders` by their journals. Returns the damage in
 /// these journals. UserError if the searches are of different models or objectives.

@@ -10,6 +10,8 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/compile.h"
 #include "cost/model/evaluator.h"
+#include "envs/compress/compress_env.h"
+#include "gym/search/env.h"
 #include "gym/search/registries.h"
 
 namespace msc::gym {
@@ -43,15 +45,12 @@ class SearchKernels : public testing::Test {
     InferTypes(graph);
     prepared_.graph = std::make_shared<const Graph>(std::move(graph));
     prepared_.targets = MakeTargets();
-    for (const char* tensor : {"x", "r1", "r2", "f", "y"})
-      prepared_.scales[tensor] = {.scale = 0.5};
-    config_.env = "compress";
+    for (const char* tensor : {"x", "r1", "r2", "f", "y"}) scales_[tensor] = {.scale = 0.5};
     config_.target = "native";
-    config_.compress.targets = {"reference"};
-    config_.compress.pieces = 0;
-    config_.compress.schedules = 3;
-    config_.prune.align = 1;
-    config_.schedule.choices = 6;
+    compress_.targets = {"reference"};
+    compress_.pieces = 0;
+    compress_.schedules = 3;
+    config_.section<ScheduleConfig>().choices = 6;
   }
   [[nodiscard]] static std::string File() {
     const auto* info = testing::UnitTest::GetInstance()->current_test_info();
@@ -60,15 +59,21 @@ class SearchKernels : public testing::Test {
     return file;
   }
 
+  [[nodiscard]] SharedKernels Find(const std::string& file) const {
+    return FindJointKernels(config_, prepared_, scales_, file);
+  }
+
   Prepared prepared_;
   SearchConfig config_;
+  envs::CompressConfig& compress_ = config_.section<envs::CompressConfig>();
+  std::map<std::string, TensorScale> scales_;
   NoEvaluator evaluator_;
 };
 
 TEST_F(SearchKernels, AreThoseWithMostWorkOnce) {
   const std::string file = File();
-  config_.compress.schedules = 2;
-  const auto kernels = FindSchedules(config_, prepared_, file);
+  compress_.schedules = 2;
+  const auto kernels = Find(file);
   ASSERT_EQ(kernels->size(), 2U);
   EXPECT_EQ((*kernels)[0].layers, (std::vector<std::string>{"conv2"}));
   EXPECT_EQ((*kernels)[1].layers, (std::vector<std::string>{"conv1"}));
@@ -79,25 +84,29 @@ TEST_F(SearchKernels, AreThoseWithMostWorkOnce) {
     }
   }
   // Found once a run.
-  config_.schedule.choices = 2;
-  EXPECT_EQ(*FindSchedules(config_, prepared_, file), *kernels);
+  config_.section<ScheduleConfig>().choices = 2;
+  EXPECT_EQ(*Find(file), *kernels);
   prepared_.graph =
       std::make_shared<const Graph>(ParseGraph("graph g { input %x : f32[1]\n"
                                                "%y = Relu(%x)\n output %y }"));
-  EXPECT_THROW((void)FindSchedules(config_, prepared_, file), UserError);
+  EXPECT_THROW((void)Find(file), UserError);
 }
 
 TEST_F(SearchKernels, AreNoneWhereNoTargetLeavesAChoice) {
   config_.target = "reference";
-  EXPECT_TRUE(FindSchedules(config_, prepared_, File())->empty());
+  EXPECT_TRUE(Find(File())->empty());
 }
 
 TEST_F(SearchKernels, FitWhateverElseIsDecided) {
-  prepared_.kernels = FindSchedules(config_, prepared_, File());
-  ASSERT_EQ(prepared_.kernels->size(), 3U);
-  config_.env = EnvId(config_.env);
-  const auto env = MakeSearchEnv(config_, SearchContext(config_, prepared_, evaluator_));
-  const SearchProblem& problem = *env->problem();
+  envs::CompressContext context;
+  static_cast<envs::ModelContext&>(context) = ContextOf(config_, prepared_, &evaluator_);
+  context.compress = compress_;
+  context.scales = scales_;
+  context.kernels = Find(File());
+  context.kernels_of = KernelFinder(config_, prepared_);
+  ASSERT_EQ(context.kernels->size(), 3U);
+  const auto made = envs::MakeCompressProblem(context);
+  const SearchProblem& problem = *made;
   Rng rng(7);
   std::size_t scheduled = 0;
   for (int i = 0; i < 40; ++i) {

@@ -11,14 +11,14 @@ namespace msc::envs {
 /// Options of recipes for training candidates after the uncompressed model. A recipe takes one
 /// value from each list; a list with one value makes no decision. Without epochs nothing is
 /// trained.
-struct RecipeOffer {
+struct RecipeConfig {
   std::vector<std::int64_t> epochs = {};  ///< besides 0
   std::vector<double> rate = {1e-3};
   std::vector<double> temperature = {4};
   std::vector<double> lp = {0};
   std::vector<std::string> schedule = {"cosine"};
   std::int64_t batch = 32;  ///< samples per step, for all recipes
-  bool operator==(const RecipeOffer&) const = default;
+  bool operator==(const RecipeConfig&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("epochs", self.epochs,

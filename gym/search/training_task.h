@@ -18,7 +18,7 @@ namespace msc::gym {
 /// Builds the student that the config's `distill` describes, with calibration samples to train on
 /// and quality samples to be judged on. `graph` is canonical. UserError if the config names no
 /// student or no samples, and as LoadStrategy, MakeStudent and LoadDataset.
-[[nodiscard]] std::shared_ptr<const envs::DistillTask> MakeDistillTask(
+[[nodiscard]] std::shared_ptr<const envs::TrainingTask> MakeTrainingTask(
     const SearchConfig& config, const Graph& graph, const TargetRegistry& targets);
 
 /// Samples that judge the finalists of a search of training recipes.
@@ -37,6 +37,6 @@ struct FinalSamples {
 /// Loads the samples as quality.final_samples and quality.finalists of the config say. Trials have
 /// used the first quality.samples. UserError as PlanFinals and LoadDataset.
 [[nodiscard]] FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
-                                            const envs::DistillTask& task);
+                                            const envs::TrainingTask& task);
 
 }  // namespace msc::gym

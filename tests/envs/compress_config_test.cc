@@ -39,11 +39,11 @@ constexpr const char* kChain = R"(graph net {
   output %y
 })";
 
-EnvContext Context() {
+CompressContext Context() {
   static NoEvaluator evaluator;
   Graph graph = ParseGraph(kChain);
   InferTypes(graph);
-  EnvContext context;
+  CompressContext context;
   context.graph = std::make_shared<const Graph>(std::move(graph));
   context.evaluator = &evaluator;
   context.target = "native";
@@ -53,15 +53,15 @@ EnvContext Context() {
   return context;
 }
 
-EnvContext Placed(std::int64_t pieces) {
-  EnvContext context = Context();
+CompressContext Placed(std::int64_t pieces) {
+  CompressContext context = Context();
   context.compress.targets = {"native", "onednn"};
   context.compress.pieces = pieces;
   return context;
 }
 
-Strategy StrategyOf(gym::Env& env, const gym::Assignment& assignment) {
-  return StrategyFromJson(env.problem()->Describe(assignment), "it");
+Strategy StrategyOf(const gym::SearchProblem& problem, const gym::Assignment& assignment) {
+  return StrategyFromJson(problem.Describe(assignment), "it");
 }
 
 std::vector<std::string> NamesOf(const std::vector<gym::Decision>& decisions) {
@@ -72,43 +72,42 @@ std::vector<std::string> NamesOf(const std::vector<gym::Decision>& decisions) {
 
 TEST(CompressTargets, AreDecidedInFrontOfTheirLayers) {
   const std::vector<std::string> targets = {"native", "onednn"};
-  const auto one = MakeCompressEnv(Placed(1));
-  EXPECT_EQ(NamesOf(one->problem()->decisions()),
+  const auto one = MakeCompressProblem(Placed(1));
+  EXPECT_EQ(NamesOf(one->decisions()),
             (std::vector<std::string>{"target", "conv1 channels", "conv1", "conv2", "last"}));
-  EXPECT_EQ(one->problem()->decisions()[0].choices, targets);
-  const auto all = MakeCompressEnv(Placed(0));
-  EXPECT_EQ(NamesOf(all->problem()->decisions()),
+  EXPECT_EQ(one->decisions()[0].choices, targets);
+  const auto all = MakeCompressProblem(Placed(0));
+  EXPECT_EQ(NamesOf(all->decisions()),
             (std::vector<std::string>{"conv1 target", "conv1 channels", "conv1", "conv2 target",
                                       "conv2", "last target", "last"}));
   // The target of the config comes first, wherever it is listed.
-  EnvContext other = Placed(1);
+  CompressContext other = Placed(1);
   other.compress.targets = {"onednn", "xnnpack", "native"};
-  EXPECT_EQ(MakeCompressEnv(other)->problem()->decisions()[0].choices,
+  EXPECT_EQ(MakeCompressProblem(other)->decisions()[0].choices,
             (std::vector<std::string>{"native", "onednn", "xnnpack"}));
   // Of one target there is nothing to decide.
   other.compress.targets = {"native"};
-  EXPECT_EQ(MakeCompressEnv(other)->problem()->Hash(),
-            MakeCompressEnv(Context())->problem()->Hash());
+  EXPECT_EQ(MakeCompressProblem(other)->Hash(), MakeCompressProblem(Context())->Hash());
 }
 
 TEST(CompressTargets, TakePiecesOfEqualWork) {
   const auto names = [](std::int64_t pieces) {
-    return NamesOf(PlaceChoices(Placed(pieces)).decisions());
+    return NamesOf(PlaceChoices(Placed(pieces).graph, PlacesOf(Placed(pieces))).decisions());
   };
   // The middles of the layers lie at 9, 54 and 95 % of the work.
   EXPECT_EQ(names(2), (std::vector<std::string>{"conv1 target", "conv2 target"}));
   EXPECT_EQ(names(3), (std::vector<std::string>{"conv1 target", "conv2 target", "last target"}));
   EXPECT_EQ(names(100), (std::vector<std::string>{"conv1 target", "conv2 target", "last target"}));
-  const PlaceChoices two(Placed(2));
+  const PlaceChoices two(Placed(2).graph, PlacesOf(Placed(2)));
   EXPECT_EQ(two.PieceOf(0), 0U);
   EXPECT_EQ(two.PieceOf(1), 1U);
   EXPECT_EQ(two.PieceOf(2), 1U);
 }
 
 TEST(CompressTargets, BecomeRegionsOfTheModelAsItIsPruned) {
-  const auto env = MakeCompressEnv(Placed(0));
+  const auto made = MakeCompressProblem(Placed(0));
   // conv1 target, channels, conv1, conv2 target, conv2, last target, last
-  const Strategy mixed = StrategyOf(*env, {0, 1, 2, 1, 2, 0, 0});
+  const Strategy mixed = StrategyOf(*made, {0, 1, 2, 1, 2, 0, 0});
   EXPECT_EQ(mixed.target, "native");
   ASSERT_EQ(mixed.partition.size(), 3U);
   EXPECT_EQ(mixed.partition[0],
@@ -126,18 +125,18 @@ TEST(CompressTargets, BecomeRegionsOfTheModelAsItIsPruned) {
     for (const std::string& node : region.nodes) EXPECT_NE(bound.FindNode(node), kNoNode) << node;
   }
   // Neighbours on one target are one region, and one region is none.
-  EXPECT_EQ(StrategyOf(*env, {0, 0, 0, 1, 0, 1, 0}).partition.size(), 2U);
-  const Strategy whole = StrategyOf(*env, {1, 0, 0, 1, 0, 1, 0});
+  EXPECT_EQ(StrategyOf(*made, {0, 0, 0, 1, 0, 1, 0}).partition.size(), 2U);
+  const Strategy whole = StrategyOf(*made, {1, 0, 0, 1, 0, 1, 0});
   EXPECT_EQ(whole.target, "onednn");
   EXPECT_TRUE(whole.partition.empty());
 }
 
 TEST(CompressTargets, RuleOutThePrecisionsThatTheyLack) {
-  EnvContext context = Placed(0);
-  context.lacked = {{"conv1", {Precision::kBF16}}, {"last", {Precision::kBF16}}};
-  context.lacked_on["onednn"] = {{"conv1", {Precision::kBF16}}, {"conv2", {Precision::kInt8}}};
-  const auto env = MakeCompressEnv(context);
-  gym::SearchProblem& problem = *env->problem();
+  CompressContext context = Placed(0);
+  context.unsupported = {{"conv1", {Precision::kBF16}}, {"last", {Precision::kBF16}}};
+  context.unsupported_on["onednn"] = {{"conv1", {Precision::kBF16}}, {"conv2", {Precision::kInt8}}};
+  const auto made = MakeCompressProblem(context);
+  gym::SearchProblem& problem = *made;
   // What none has is not offered.
   EXPECT_EQ(problem.decisions()[2].choices, (std::vector<std::string>{"f32", "int8"}));
   EXPECT_EQ(problem.decisions()[6].choices, (std::vector<std::string>{"f32", "bf16", "int8"}));
@@ -156,26 +155,26 @@ TEST(CompressTargets, RuleOutThePrecisionsThatTheyLack) {
 }
 
 TEST(CompressTargets, HaveBaselinesOfTheirOwnBehindTheOthers) {
-  const auto names = [](const EnvContext& context) {
+  const auto names = [](const CompressContext& context) {
     std::vector<std::string> all;
-    const auto env = MakeCompressEnv(context);
-    for (const auto& [name, assignment] : env->problem()->Anchors()) all.push_back(name);
+    const auto made = MakeCompressProblem(context);
+    for (const auto& [name, assignment] : made->Anchors()) all.push_back(name);
     return all;
   };
   std::vector<std::string> before = names(Context());
   before.insert(before.end(), {"f32 on onednn", "int8 on onednn"});
   EXPECT_EQ(names(Placed(2)), before);
   // A target that has f32 alone has one.
-  EnvContext f32 = Placed(1);
+  CompressContext f32 = Placed(1);
   for (const char* layer : {"conv1", "conv2", "last"}) {
-    f32.lacked_on["onednn"][layer] = {Precision::kBF16, Precision::kInt8};
+    f32.unsupported_on["onednn"][layer] = {Precision::kBF16, Precision::kInt8};
   }
   before.pop_back();
   EXPECT_EQ(names(f32), before);
 }
 
 TEST(CompressTargets, ShowThemselvesInTheFeatures) {
-  const PlaceChoices two(Placed(2));
+  const PlaceChoices two(Placed(2).graph, PlacesOf(Placed(2)));
   const auto rows = two.Features();
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0][0], 0);
@@ -185,9 +184,9 @@ TEST(CompressTargets, ShowThemselvesInTheFeatures) {
 }
 
 TEST(CompressTargets, AreAsRelevantAsThePrecisionsOfTheirLayers) {
-  const auto env = MakeCompressEnv(Placed(0));
+  const auto made = MakeCompressProblem(Placed(0));
   // conv1 target, channels, conv1, conv2 target, conv2, last target, last
-  const std::vector<double> work = env->problem()->Relevance();
+  const std::vector<double> work = made->Relevance();
   ASSERT_EQ(work.size(), 7U);
   EXPECT_GT(work[1], 0);
   for (const std::size_t target : {0U, 3U, 5U}) {
@@ -198,12 +197,12 @@ TEST(CompressTargets, AreAsRelevantAsThePrecisionsOfTheirLayers) {
 }
 
 TEST(CompressTargets, AreInTheHashWithAllThatTheyLack) {
-  const auto hash = [](const EnvContext& context) {
-    return MakeCompressEnv(context)->problem()->Hash();
+  const auto hash = [](const CompressContext& context) {
+    return MakeCompressProblem(context)->Hash();
   };
   const std::string before = hash(Placed(1));
-  EnvContext other = Placed(1);
-  other.lacked_on["onednn"] = {{"conv2", {Precision::kInt8}}};
+  CompressContext other = Placed(1);
+  other.unsupported_on["onednn"] = {{"conv2", {Precision::kInt8}}};
   EXPECT_NE(hash(other), before);
   EXPECT_NE(hash(Placed(2)), hash(Placed(0)));
   other = Placed(1);
@@ -231,8 +230,8 @@ std::vector<ScheduledKernel> KernelsOf(const Strategy& strategy) {
   return kernels;
 }
 
-EnvContext Scheduled() {
-  EnvContext context = Context();
+CompressContext Scheduled() {
+  CompressContext context = Context();
   context.kernels =
       std::make_shared<const std::vector<ScheduledKernel>>(std::vector<ScheduledKernel>{
           {"3x3", {"conv1", "conv2"}, 24, {kOwn, kWide, kDeep}}, {"1x1", {"last"}, 12, {kOwn}}});
@@ -241,27 +240,27 @@ EnvContext Scheduled() {
 }
 
 TEST(CompressSchedules, AreWishedForBehindTheirFirstLayer) {
-  const auto env = MakeCompressEnv(Scheduled());
-  const auto& decisions = env->problem()->decisions();
+  const auto made = MakeCompressProblem(Scheduled());
+  const auto& decisions = made->decisions();
   EXPECT_EQ(NamesOf(decisions), (std::vector<std::string>{"conv1 channels", "conv1",
                                                           "conv1 schedule", "conv2", "last"}));
   EXPECT_EQ(decisions[2].choices, (std::vector<std::string>{"default", Name(kWide), Name(kDeep)}));
   const std::map<std::string, KernelSchedule> deep = {{"conv1", kDeep}, {"conv2", kDeep}};
-  EXPECT_EQ(StrategyOf(*env, {0, 0, 2, 0, 0}).schedules, deep);
-  EXPECT_TRUE(StrategyOf(*env, {0, 0, 0, 0, 0}).schedules.empty());
+  EXPECT_EQ(StrategyOf(*made, {0, 0, 2, 0, 0}).schedules, deep);
+  EXPECT_TRUE(StrategyOf(*made, {0, 0, 0, 0, 0}).schedules.empty());
 }
 
 TEST(CompressSchedules, StayAwayWhereALayerCannotHaveThemOrHasThemByItself) {
-  const auto env = MakeCompressEnv(Scheduled());
-  EXPECT_TRUE(StrategyOf(*env, {1, 0, 2, 0, 0}).schedules.empty()) << "pruned";
+  const auto made = MakeCompressProblem(Scheduled());
+  EXPECT_TRUE(StrategyOf(*made, {1, 0, 2, 0, 0}).schedules.empty()) << "pruned";
   const std::map<std::string, KernelSchedule> wide = {{"conv2", kWide}};
-  EXPECT_EQ(StrategyOf(*env, {0, 2, 1, 0, 0}).schedules, wide) << "conv1 in int8";
+  EXPECT_EQ(StrategyOf(*made, {0, 2, 1, 0, 0}).schedules, wide) << "conv1 in int8";
   // Then it is the strategy of one that wished for nothing: it is measured once.
-  EXPECT_EQ(StrategyOf(*env, {1, 2, 2, 2, 0}), StrategyOf(*env, {1, 2, 0, 2, 0}));
+  EXPECT_EQ(StrategyOf(*made, {1, 2, 2, 2, 0}), StrategyOf(*made, {1, 2, 0, 2, 0}));
 }
 
 TEST(CompressSchedules, AreLookedUpWithScalesThatSamplesHaveYetToGive) {
-  EnvContext context = Scheduled();
+  CompressContext context = Scheduled();
   std::size_t asked = 0;
   context.kernels_of = [&](const Strategy& strategy) {
     ++asked;
@@ -270,38 +269,38 @@ TEST(CompressSchedules, AreLookedUpWithScalesThatSamplesHaveYetToGive) {
     EXPECT_EQ(strategy.fit, FitPlan{});
     return KernelsOf(strategy);
   };
-  const auto env = MakeCompressEnv(context);
-  const Strategy wished = StrategyOf(*env, {1, 2, 1, 0, 0});
+  const auto made = MakeCompressProblem(context);
+  const Strategy wished = StrategyOf(*made, {1, 2, 1, 0, 0});
   EXPECT_TRUE(wished.quantize.activations.empty());
   EXPECT_EQ(wished.fit.samples, context.fit_hash);
   EXPECT_EQ(asked, 1U);
   // Nobody is asked where nothing is wished for.
-  (void)StrategyOf(*env, {1, 2, 0, 0, 0});
+  (void)StrategyOf(*made, {1, 2, 0, 0, 0});
   EXPECT_EQ(asked, 1U);
 }
 
 TEST(CompressSchedules, AreInTheHash) {
-  const std::string before = MakeCompressEnv(Scheduled())->problem()->Hash();
-  EXPECT_NE(MakeCompressEnv(Context())->problem()->Hash(), before);
-  EnvContext other = Scheduled();
+  const std::string before = MakeCompressProblem(Scheduled())->Hash();
+  EXPECT_NE(MakeCompressProblem(Context())->Hash(), before);
+  CompressContext other = Scheduled();
   other.kernels = std::make_shared<const std::vector<ScheduledKernel>>(
       std::vector<ScheduledKernel>{{"3x3", {"conv1"}, 24, {kOwn, kWide, kDeep}}});
-  EXPECT_NE(MakeCompressEnv(other)->problem()->Hash(), before);
+  EXPECT_NE(MakeCompressProblem(other)->Hash(), before);
 }
 
 // --- recipes -------------------------------------------------------------------------------------
 
-EnvContext Trained() {
-  EnvContext context = Context();
+CompressContext Trained() {
+  CompressContext context = Context();
   context.compress.distill = {.epochs = {4, 1}, .rate = {0.001, 0.01}, .batch = 8};
   return context;
 }
 
 TEST(CompressRecipes, AreDecidedBehindAllLayers) {
-  EnvContext context = Trained();
+  CompressContext context = Trained();
   context.align = 0;
-  const auto env = MakeCompressEnv(context);
-  const auto& decisions = env->problem()->decisions();
+  const auto made = MakeCompressProblem(context);
+  const auto& decisions = made->decisions();
   EXPECT_EQ(NamesOf(decisions),
             (std::vector<std::string>{"conv1 channels", "conv1", "conv2", "last", "distill epochs",
                                       "distill rate", "align"}));
@@ -310,30 +309,29 @@ TEST(CompressRecipes, AreDecidedBehindAllLayers) {
   // Without epochs there is nothing to decide.
   context = Context();
   context.compress.distill = {.epochs = {0}, .rate = {0.001, 0.01}};
-  EXPECT_EQ(MakeCompressEnv(context)->problem()->Hash(),
-            MakeCompressEnv(Context())->problem()->Hash());
+  EXPECT_EQ(MakeCompressProblem(context)->Hash(), MakeCompressProblem(Context())->Hash());
 }
 
 TEST(CompressRecipes, AreInTheStrategyOfWhatCanLearn) {
-  const EnvContext context = Trained();
-  const auto env = MakeCompressEnv(context);
+  const CompressContext context = Trained();
+  const auto made = MakeCompressProblem(context);
   const TrainPlan plan{.epochs = 4, .batch = 8, .rate = 0.01};
   // Trained after it was pruned, or after it was quantized, whose scales the samples give then.
   for (const gym::Assignment& assignment :
        {gym::Assignment{1, 0, 0, 0, 2, 1}, {0, 2, 0, 0, 2, 1}}) {
-    const Strategy strategy = StrategyOf(*env, assignment);
+    const Strategy strategy = StrategyOf(*made, assignment);
     EXPECT_EQ(strategy.fit.train, plan);
     EXPECT_EQ(strategy.fit.samples, context.fit_hash);
     EXPECT_TRUE(strategy.quantize.activations.empty());
   }
   // The whole model has nothing to learn from itself, nor have those who are not trained.
-  EXPECT_EQ(StrategyOf(*env, {0, 1, 0, 0, 2, 1}), StrategyOf(*env, {0, 1, 0, 0, 0, 0}));
-  EXPECT_EQ(StrategyOf(*env, {1, 2, 0, 0, 0, 0}).fit.train, TrainPlan{});
+  EXPECT_EQ(StrategyOf(*made, {0, 1, 0, 0, 2, 1}), StrategyOf(*made, {0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(StrategyOf(*made, {1, 2, 0, 0, 0, 0}).fit.train, TrainPlan{});
 }
 
 TEST(CompressRecipes, OfNoEpochsAreOne) {
-  const auto env = MakeCompressEnv(Trained());
-  gym::SearchProblem& problem = *env->problem();
+  const auto made = MakeCompressProblem(Trained());
+  gym::SearchProblem& problem = *made;
   ASSERT_TRUE(problem.masked());
   const auto mask = [&](const gym::Assignment& prefix) { return problem.Mask(prefix); };
   EXPECT_EQ(mask({0, 0, 0, 0, 0}), (std::vector<bool>{true, false}));
@@ -344,11 +342,11 @@ TEST(CompressRecipes, OfNoEpochsAreOne) {
 }
 
 TEST(CompressRecipes, AreInTheHashWithWhatIsNoDecision) {
-  const auto hash = [](const EnvContext& context) {
-    return MakeCompressEnv(context)->problem()->Hash();
+  const auto hash = [](const CompressContext& context) {
+    return MakeCompressProblem(context)->Hash();
   };
   const std::string before = hash(Trained());
-  EnvContext other = Trained();
+  CompressContext other = Trained();
   other.compress.distill.lp = {1};
   EXPECT_NE(hash(other), before);
   other = Trained();
@@ -357,15 +355,15 @@ TEST(CompressRecipes, AreInTheHashWithWhatIsNoDecision) {
 }
 
 TEST(CompressRecipes, RefuseWhatTheyCannotBeMadeOf) {
-  const auto refusal = [](const EnvContext& context) -> std::string {
+  const auto refusal = [](const CompressContext& context) -> std::string {
     try {
-      (void)MakeCompressEnv(context);
+      (void)MakeCompressProblem(context);
     } catch (const UserError& error) {
       return error.what();
     }
     return "accepted";
   };
-  EnvContext context = Trained();
+  CompressContext context = Trained();
   context.fit_hash.clear();
   EXPECT_EQ(refusal(context), "'compress.distill' needs calibration samples to train on");
   context = Trained();

@@ -2,22 +2,26 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/base/within.h"
-#include "envs/distill/offer.h"
+#include "envs/distill/recipe_config.h"
 
 namespace msc::envs {
 
 /// Options of a joint search: what it decides besides channels and precisions. By default nothing.
-struct CompressOffer {
+struct CompressConfig {
+  static constexpr std::string_view kSection = "compress";
+  static constexpr std::string_view kSectionHelp =
+      "decisions of the env compress besides channels and precisions";
   /// Specs of targets besides the context's; if there is any, the target is a decision.
   std::vector<std::string> targets = {};
   /// Number of pieces of the model, each on one target; 0 = each layer is a piece.
   std::int64_t pieces = 1;
   std::int64_t schedules = 0;  ///< number of most expensive kernels to schedule
-  RecipeOffer distill = {};
-  bool operator==(const CompressOffer&) const = default;
+  RecipeConfig distill = {};
+  bool operator==(const CompressConfig&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit(

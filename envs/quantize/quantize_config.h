@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/base/within.h"
@@ -11,7 +12,9 @@ namespace msc::envs {
 /// Options of quantization: which layers may be lowered in precision, and what is decided about
 /// int8 layers besides that. A list with one value makes no decision: all candidates have that
 /// value.
-struct QuantizeOffer {
+struct QuantizeConfig {
+  static constexpr std::string_view kSection = "quantize";
+  static constexpr std::string_view kSectionHelp = "decisions about int8 layers";
   std::vector<std::int64_t> bits = {8};  ///< bits of weights to choose from, 2 to 8
   /// Values of CalibrationOptions::method to choose from; empty: the calibration's own.
   std::vector<std::string> ranges = {};
@@ -24,7 +27,7 @@ struct QuantizeOffer {
   /// Lists of layers, by name or by "prefix*", that share one precision; layers that read one
   /// constant as their weights always do.
   std::vector<std::vector<std::string>> tie = {};
-  bool operator==(const QuantizeOffer&) const = default;
+  bool operator==(const QuantizeConfig&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("bits", self.bits,
@@ -53,7 +56,7 @@ struct QuantizeOffer {
 };
 
 /// Returns whether candidates may have weights that are fitted to samples.
-[[nodiscard]] bool FitsWeights(const QuantizeOffer& offer);
+[[nodiscard]] bool FitsWeights(const QuantizeConfig& config);
 /// Returns the name of the choice of int8 with `bits` bits per weight: "int8" for 8, "w4a8" for 4.
 [[nodiscard]] std::string Int8Word(std::int64_t bits);
 

@@ -1,4 +1,4 @@
-#include "gym/search/distill_task.h"
+#include "gym/search/training_task.h"
 
 #include <algorithm>
 #include <functional>
@@ -107,10 +107,10 @@ class Judge {
 
 }  // namespace
 
-std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& config,
-                                                         const Graph& graph,
-                                                         const TargetRegistry& targets) {
-  const DistillConfig& distill = config.distill;
+std::shared_ptr<const envs::TrainingTask> MakeTrainingTask(const SearchConfig& config,
+                                                           const Graph& graph,
+                                                           const TargetRegistry& targets) {
+  const DistillConfig& distill = config.section<DistillConfig>();
   if (config.strategy.empty() && distill.weight_bits == 0) {
     throw UserError(
         "the student is the same as the model: give 'strategy' or 'distill.weight_bits'");
@@ -131,7 +131,7 @@ std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& con
       distill.weight_bits, TensorSamples(calibration),
       {.target = config.target, .threads = config.threads, .batch = config.calibration.batch},
       targets);
-  auto task = std::make_shared<envs::DistillTask>();
+  auto task = std::make_shared<envs::TrainingTask>();
   task->student = student.program;
   task->teacher = MakeTrainProgram(graph);
   task->settings.batch = BatchSize(graph, distill.batch);
@@ -154,13 +154,13 @@ std::shared_ptr<const envs::DistillTask> MakeDistillTask(const SearchConfig& con
 }
 
 FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
-                              const envs::DistillTask& task) {
+                              const envs::TrainingTask& task) {
   const QualityConfig& quality = config.quality;
   cost::DataConfig data = quality.data;
   if (quality.final_samples > 0) data.count = quality.final_samples;
   cost::Dataset samples = Load(data, 0, graph, "quality.data.images");
   const SampleCounts counts{.trials = quality.samples, .all = samples.size()};
-  FinalPlan plan = PlanFinals(config, config.distill.most(), counts);
+  FinalPlan plan = PlanFinals(config, config.section<DistillConfig>().most(), counts);
   FinalSamples finals;
   finals.from = plan.from;
   finals.fresh_from = plan.fresh;

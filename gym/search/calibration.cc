@@ -1,0 +1,214 @@
+#include "gym/search/calibration.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/fields.h"
+#include "compiler/base/file.h"
+#include "compiler/ir/serialize.h"
+#include "compiler/pipeline/prune.h"
+#include "compiler/pipeline/quantize.h"
+#include "gym/search/config.h"
+#include "gym/search/host.h"
+#include "gym/search/model.h"
+#include "gym/search/prepare.h"
+#include "gym/search/run_paths.h"
+
+namespace msc::gym {
+namespace {
+
+using Scales = std::map<std::string, TensorScale>;
+
+/// Calibrated scales, with the hash of their model.
+struct ScalesFile {
+  std::string format = "msc-scales-1";
+  std::string model_hash;
+  Scales scales;
+  std::map<std::string, Scales> by_range;  ///< by method that the search chooses from
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-scales-1"}));
+    visit("model_hash", self.model_hash, "hash of the canonical graph");
+    visit("scales", self.scales, "scales by tensor name");
+    visit("by_range", self.by_range, "scales by method and tensor name");
+  }
+};
+
+using UnsupportedNames = std::map<std::string, std::vector<std::string>>;
+
+/// Precisions that targets do not support for layers of the model.
+struct UnsupportedFile {
+  std::string format = "msc-lacked-1";
+  UnsupportedNames layers;                         ///< of the config's target
+  std::map<std::string, UnsupportedNames> others;  ///< of the other targets
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form", Within::OneOf({"msc-lacked-1"}));
+    visit("layers", self.layers, "unsupported precisions by layer",
+          Within::OneOf({"bf16", "int8"}));
+    visit("others", self.others, "the same for every other target",
+          Within::OneOf({"bf16", "int8"}));
+  }
+};
+
+/// Channel scores from calibration samples, with the hash of their model.
+struct UnitScoresFile {
+  std::string format = "msc-unit-scores-1";
+  std::string model_hash;
+  std::string method;
+  std::vector<double> scores;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("format", self.format, "version of this file's form",
+          Within::OneOf({"msc-unit-scores-1"}));
+    visit("model_hash", self.model_hash, "hash of the canonical graph");
+    visit("method", self.method, "method of the scores");
+    visit("scores", self.scores, "scores by number of the unit", Within{0, 1e300});
+  }
+};
+
+std::function<void(double)> ProgressOf(SearchListener& listener, const char* what) {
+  return [&listener, what](double share) {
+    listener.ReportProgress(std::string("[") + what + "] " +
+                            std::to_string(static_cast<int>(100 * share)) + " %");
+  };
+}
+
+UnsupportedNames NamesOf(const envs::UnsupportedPrecisions& unsupported) {
+  UnsupportedNames names;
+  for (const auto& [layer, precisions] : unsupported) {
+    for (const Precision precision : precisions) names[layer].emplace_back(Name(precision));
+  }
+  return names;
+}
+
+envs::UnsupportedPrecisions FromNames(const UnsupportedNames& names) {
+  envs::UnsupportedPrecisions unsupported;
+  for (const auto& [layer, precisions] : names) {
+    for (const std::string& name : precisions) {
+      unsupported[layer].push_back(ParsePrecision(name));
+    }
+  }
+  return unsupported;
+}
+
+[[noreturn]] void ThrowOfAnotherRun(const std::string& file) {
+  throw UserError("'" + file + "' was made for another model or config; choose another --out");
+}
+
+}  // namespace
+
+const SampleSource& CalibrationSamples::Get() {
+  if (!samples_) {
+    cost::DataConfig data = config_.data;
+    if (data.images.empty()) throw UserError("set 'calibration.data.images' in the config");
+    if (data.count == 0 || data.count > config_.most()) {
+      data.count = config_.most();
+      data.or_fewer = !config_.samples.has_value();
+    }
+    samples_.emplace(data, FormsOf(graph_));
+    samples_->CheckLabels(ClassesOf(graph_));
+  }
+  return *samples_;
+}
+
+CalibrationRun CalibrationRunOf(const SearchConfig& config) {
+  return {.target = config.target, .threads = config.threads, .batch = config.calibration.batch};
+}
+
+FitOptions FitOptionsOf(const SearchConfig& config) {
+  const auto& prune = config.section<PruneConfig>();
+  return {.target = config.target,
+          .threads = config.threads,
+          .batch = config.calibration.batch,
+          .reconstruct = prune.reconstruct,
+          .ridge = prune.ridge,
+          .positions = prune.positions,
+          .seed = 0,
+          .scales = config.calibration.options};
+}
+
+CalibratedScales Calibrate(const Preparation& preparation) {
+  const SearchConfig& config = preparation.config;
+  const Graph& graph = *preparation.prepared.graph;
+  const std::string path = preparation.paths.At("scales.json");
+  const std::string hash = GraphHash(graph);
+  const std::vector<std::string>& ranges = config.section<envs::QuantizeConfig>().ranges;
+  if (std::filesystem::exists(path)) {
+    auto found = FromJsonText<ScalesFile>(ReadFile(path), "'" + path + "'");
+    const bool complete = std::all_of(ranges.begin(), ranges.end(), [&](const std::string& method) {
+      return found.by_range.contains(method);
+    });
+    if (found.model_hash != hash || !complete) ThrowOfAnotherRun(path);
+    return {.scales = std::move(found.scales), .by_range = std::move(found.by_range)};
+  }
+  const Calibrator calibrator = ObserveActivations(
+      graph, preparation.calibration.Get(), CalibrationRunOf(config), preparation.prepared.targets,
+      ProgressOf(preparation.host.listener, "calibrate"));
+  ScalesFile file;
+  file.model_hash = hash;
+  file.scales = calibrator.Scales(config.calibration.options);
+  for (const std::string& method : ranges) {
+    CalibrationOptions options = config.calibration.options;
+    options.method = method;
+    file.by_range[method] = calibrator.Scales(options);
+  }
+  WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
+  return {.scales = std::move(file.scales), .by_range = std::move(file.by_range)};
+}
+
+std::vector<double> ScoreUnits(const Preparation& preparation) {
+  const SearchConfig& config = preparation.config;
+  const auto& prune = config.section<PruneConfig>();
+  const Graph& graph = *preparation.prepared.graph;
+  const std::string path = preparation.paths.At("unit_scores.json");
+  const ScoreMethod method = ParseScoreMethod(prune.score);
+  const PruneSpace space(graph);
+  if (!NeedsCalibration(method)) return ScoreWeights(graph, space, method, config.seed).of_unit;
+  const std::string hash = GraphHash(graph);
+  if (std::filesystem::exists(path)) {
+    auto found = FromJsonText<UnitScoresFile>(ReadFile(path), "'" + path + "'");
+    if (found.model_hash != hash || found.method != prune.score) ThrowOfAnotherRun(path);
+    return std::move(found.scores);
+  }
+  const PruneCalibration calibration{.run = CalibrationRunOf(config), .positions = prune.positions};
+  UnitScores scores = ScoreByCalibration(graph, space, method, preparation.calibration.Get(),
+                                         calibration, preparation.prepared.targets,
+                                         ProgressOf(preparation.host.listener, "score channels"));
+  const UnitScoresFile file{.model_hash = hash, .method = prune.score, .scores = scores.of_unit};
+  WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
+  return std::move(scores.of_unit);
+}
+
+UnsupportedOnTargets FindUnsupported(const Preparation& preparation,
+                                     const std::map<std::string, TensorScale>& scales,
+                                     const std::vector<std::string>& other_targets) {
+  const std::string path = preparation.paths.At("lacked.json");
+  UnsupportedFile file;
+  if (std::filesystem::exists(path)) {
+    file = FromJsonText<UnsupportedFile>(ReadFile(path), "'" + path + "'");
+    for (const std::string& target : other_targets) {
+      if (file.others.contains(target)) continue;
+      throw UserError("'" + path + "' was made with a config without the target '" + target +
+                      "'; choose another --out");
+    }
+  } else {
+    const Prepared& prepared = preparation.prepared;
+    const auto find = [&](const std::string& target) {
+      return NamesOf(LackedPrecisions(*prepared.graph, scales, target, prepared.targets));
+    };
+    file.layers = find(preparation.config.target);
+    for (const std::string& target : other_targets) file.others[target] = find(target);
+    WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
+  }
+  UnsupportedOnTargets unsupported{.own = FromNames(file.layers), .of_others = {}};
+  for (const std::string& target : other_targets) {
+    unsupported.of_others[target] = FromNames(file.others.at(target));
+  }
+  return unsupported;
+}
+
+}  // namespace msc::gym
