@@ -10,6 +10,7 @@
 
 #include "compiler/base/error.h"
 #include "gym/python/python_env.h"
+#include "gym/python/python_search.h"
 #include "gym/python/python_study.h"
 #include "gym/python/python_vector_env.h"
 #include "gym/python/wrappers.h"
@@ -42,4 +43,5 @@ PYBIND11_MODULE(_core, core) {
   msc::gym::AddEnv(core);
   msc::gym::AddVectorEnv(core);
   msc::gym::AddStudy(core);
+  msc::gym::AddSearch(core);
 }

@@ -104,23 +104,6 @@ class PythonStudy {
   std::atomic<bool> taken_ = false;
 };
 
-py::dict ToPython(const Trial& trial, const Objective& objective) {
-  using namespace py::literals;  // NOLINT: "name"_a
-  return py::dict("number"_a = trial.number, "source"_a = trial.source,
-                  "assignment"_a = trial.assignment, "repeated"_a = trial.repeated,
-                  "feasible"_a = Feasible(objective, trial),
-                  "evaluation"_a = ToPython(trial.evaluation));
-}
-
-py::dict ResultOf(PythonStudy& self) {
-  using namespace py::literals;  // NOLINT: "name"_a
-  const StudyResult result = self.Result();
-  py::list trials;
-  for (const Trial& trial : result.trials) trials.append(ToPython(trial, self.objective()));
-  return py::dict("trials"_a = trials, "best"_a = result.best, "pareto"_a = result.pareto,
-                  "exhausted"_a = result.stop == StopReason::kExhausted);
-}
-
 }  // namespace
 
 void AddStudy(py::module_& core) {
@@ -149,7 +132,7 @@ void AddStudy(py::module_& core) {
            })
       .def("tell", &PythonStudy::Tell)
       .def("waiting", &PythonStudy::Waiting)
-      .def("result", ResultOf);
+      .def("result", [](PythonStudy& self) { return ToPython(self.Result(), self.objective()); });
 }
 
 }  // namespace msc::gym

@@ -96,6 +96,19 @@ py::dict ToPython(const Evaluation& evaluation) {
   return dict;
 }
 
+py::dict ToPython(const StudyResult& result, const Objective& objective) {
+  using namespace py::literals;  // NOLINT: "name"_a
+  py::list trials;
+  for (const Trial& trial : result.trials) {
+    trials.append(py::dict("number"_a = trial.number, "source"_a = trial.source,
+                           "assignment"_a = trial.assignment, "repeated"_a = trial.repeated,
+                           "feasible"_a = Feasible(objective, trial),
+                           "evaluation"_a = ToPython(trial.evaluation)));
+  }
+  return py::dict("trials"_a = trials, "best"_a = result.best, "pareto"_a = result.pareto,
+                  "exhausted"_a = result.stop == StopReason::kExhausted);
+}
+
 DecisionParts ToPython(const Decision& decision) {
   return {decision.name, decision.choices, decision.quantity, decision.values};
 }

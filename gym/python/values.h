@@ -11,6 +11,8 @@
 
 #include "gym/core/problem.h"
 #include "gym/core/space.h"
+#include "gym/study/objective.h"
+#include "gym/study/study.h"
 
 namespace msc::gym {
 
@@ -19,6 +21,8 @@ namespace msc::gym {
 /// Returns {"kind": "Box", "low": ..., ...}: the arguments of Gymnasium's class of that name.
 [[nodiscard]] pybind11::dict ToPython(const Space& space);
 [[nodiscard]] pybind11::dict ToPython(const Evaluation& evaluation);
+/// Returns {"trials": [...], "best": ..., "pareto": ..., "exhausted": ...}.
+[[nodiscard]] pybind11::dict ToPython(const StudyResult& result, const Objective& objective);
 /// Name, choices, quantity and values of a Decision; a tuple in Python.
 using DecisionParts =
     std::tuple<std::string, std::vector<std::string>, std::string, std::vector<double>>;

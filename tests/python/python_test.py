@@ -715,6 +715,28 @@ class Model(e2e.SearchTest):
         self.succeed("compile", os.path.join(ROOT, "experiments/models/fashion_resnet.onnx"),
                      "--strategy", self.at("strategy.json"), "--out", self.at("artefact"))
 
+    def test_searches_like_the_program(self):
+        config = e2e.small_config()
+        config.update(agent="random", estimate_s=0)
+        result = mscgym.search(config, out=self.at("python"), program=e2e.MSCGYM)
+        self.succeed("search", self.write("config.json", json.dumps(config)),
+                     "--out", self.at("program"))
+        self.assertEqual(e2e.assignments(self.at("python")), e2e.assignments(self.at("program")))
+        self.assertEqual(len(result.trials), config["trials"])
+        self.assertEqual(set(result.trials[0].choices.values()), {"f32"})
+        self.assertIn(result.best_trial, result.trials)
+        self.assertIn("trials, 0 failed", result.summary)
+        self.assertTrue(os.path.exists(os.path.join(result.best, "strategy.json")))
+        self.assertTrue(os.path.exists(self.at("python", "report.html")))
+        with self.assertRaisesRegex(mscgym.UserError, "already holds a search"):
+            mscgym.search(config, out=self.at("python"), program=e2e.MSCGYM)
+
+    def test_a_search_of_what_no_env_decides(self):
+        with self.assertRaisesRegex(mscgym.UserError, r"'env' is 'oracle', but a search can decide"):
+            mscgym.search({**e2e.small_config(), "env": "oracle"}, out=self.at("run"),
+                          program=e2e.MSCGYM)
+        self.assertFalse(os.path.exists(self.at("run")))
+
     def test_trains_by_recipes(self):
         config = e2e.small_config()
         config["distill"] = {"weight_bits": 3, "samples": 128, "batch": 32}

@@ -1,5 +1,7 @@
 """Search how to compress a trained network for this machine, from Python.
 
+    result = mscgym.search(config, out="run")   a whole search, as `mscgym search` does it
+
     env = mscgym.make("Quantize-v0", config)    a problem; envs() lists the ids
     observation, info = env.reset(seed=1)       Gymnasium's interface: one decision per step
     observation, reward, terminated, truncated, info = env.step(action)
@@ -29,6 +31,7 @@ from ._core import InternalError, MachineError, UserError
 from ._core import version as __version__
 from ._gym import gymnasium as _gymnasium
 from .env import Decision, Env, Evaluation, agents, envs, make, register
+from .search import SearchResult, search
 from .study import Study, Trial
 from .vector import VectorEnv, make_vec
 
@@ -38,9 +41,9 @@ InternalError.__doc__ = "This code is wrong."
 for _error in (UserError, MachineError, InternalError):
     _error.__module__ = __name__
 
-__all__ = ["Decision", "Env", "Evaluation", "InternalError", "MachineError", "Study", "Trial",
-           "UserError", "VectorEnv", "__version__", "agents", "envs", "make", "make_vec",
-           "register", "wrappers"]
+__all__ = ["Decision", "Env", "Evaluation", "InternalError", "MachineError", "SearchResult",
+           "Study", "Trial", "UserError", "VectorEnv", "__version__", "agents", "envs", "make",
+           "make_vec", "register", "search", "wrappers"]
 
 if _gymnasium:
     register()

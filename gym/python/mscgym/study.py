@@ -104,12 +104,15 @@ class Study:
         return [trials[i] for i in pareto]
 
     def _read(self):
-        result = self._core.result()
-        trials = [Trial(trial["number"], trial["source"],
-                        _choices(self.decisions, trial["assignment"]),
-                        Evaluation._of(trial["evaluation"]), trial["repeated"], trial["feasible"])
-                  for trial in result["trials"]]
-        return trials, result["best"], result["pareto"]
+        return _trials(self.decisions, self._core.result())
+
+
+def _trials(decisions, study):
+    """Return the trials, the index of the best or None, and those of the Pareto set."""
+    trials = [Trial(trial["number"], trial["source"], _choices(decisions, trial["assignment"]),
+                    Evaluation._of(trial["evaluation"]), trial["repeated"], trial["feasible"])
+              for trial in study["trials"]]
+    return trials, study["best"], study["pareto"]
 
 
 def _decisions(problem):

@@ -1,0 +1,40 @@
+"""Whole searches: what `mscgym search` does."""
+
+import dataclasses
+import os
+
+from . import _core
+from .env import Decision, _find_program, _read_config
+from .study import Trial, _trials
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchResult:
+    """A finished search. Everything is also in its run directory, with report.html."""
+
+    folder: str  # the run directory
+    best: str  # the folder of the best configuration: strategy.json, model.onnx, ...; "" if none
+    feasible: bool  # whether the best keeps all limits
+    summary: str  # the closing table of `mscgym search`
+    trials: list  # of Trial, by number
+    best_trial: Trial  # the best feasible one before finalists were measured again, or None
+    pareto: list  # the Pareto set of the feasible trials
+
+
+def search(config, out="run", *, resume=False, workers=1, cache=None, program=None):
+    """Search for the best configuration of a model, and write it to the run directory `out`.
+
+    config: a config of `mscgym search`, as a dict (paths relative to the working directory) or as
+    the path of a file. resume: continue the search in `out`. workers: number of candidates
+    measured in parallel. cache: a folder of outcomes that searches share. program: path of mscgym.
+
+    Progress goes to sys.stderr. Ctrl-C ends the search and keeps what it has, which `resume`
+    continues.
+    """
+    text, base = _read_config(config)
+    found = _core.search(text, base, os.fspath(program) if program else _find_program(),
+                         os.fspath(out), os.fspath(cache or ""), workers, resume)
+    decisions = [Decision(*decision) for decision in found["decisions"]]
+    trials, best, pareto = _trials(decisions, found["study"])
+    return SearchResult(os.fspath(out), found["best"], found["feasible"], found["summary"], trials,
+                        None if best is None else trials[best], [trials[i] for i in pareto])
