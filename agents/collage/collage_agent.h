@@ -7,8 +7,8 @@
 namespace msc::agents {
 
 /// Makes an agent that tries the exact covers of a problem that declares them
-/// (AgentSetup::cover_front), at first the one that is best with free boundaries. It then fits the
-/// objective of a cover as a sum of the costs of its groups and a price for each boundary, and
+/// (PriorKnowledge::cover_front), at first the one that is best with free boundaries. It then fits
+/// the objective of a cover as a sum of the costs of its groups and a price for each boundary, and
 /// tries the remaining covers in the order of that prediction. After those, or without covers, it
 /// tries single changes of the best trial and random neighbours of it. Four a round.
 /// Source: Jeon et al., "Collage: Seamless Integration of Deep Learning Backends with Automatic

@@ -54,7 +54,7 @@ Fit FitPrice(const std::vector<CoverPoint>& front, const History& history) {
 }  // namespace
 
 std::vector<gym::Assignment> CoversInOrder(const gym::AgentSetup& setup, const History& history) {
-  std::vector<CoverPoint> front = setup.cover_front;
+  std::vector<CoverPoint> front = setup.prior.cover_front;
   const Fit fit = FitPrice(front, history);
   std::stable_sort(front.begin(), front.end(), [&](const CoverPoint& a, const CoverPoint& b) {
     return fit.Expect(a) < fit.Expect(b);

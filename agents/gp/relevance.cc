@@ -32,7 +32,7 @@ std::vector<double> Mixed(std::span<const double> a, std::span<const double> b, 
 std::vector<std::vector<double>> ExpectedRelevance(const gym::AgentSetup& setup) {
   constexpr double kTrust = 0.5;
   const std::vector<double> none(setup.decisions.size(), 0.0);
-  const std::vector<double>& known = setup.relevance.empty() ? none : setup.relevance;
+  const std::vector<double>& known = setup.prior.relevance.empty() ? none : setup.prior.relevance;
   std::vector<std::vector<double>> expected;
   for (std::size_t k = 0; k < setup.objectives + setup.constraints; ++k) {
     const std::vector<double> ranges =

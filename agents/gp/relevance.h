@@ -10,8 +10,8 @@ namespace msc::agents {
 
 /// Returns the expected relevance of each decision for each objective, then constraint, before any
 /// trial: shares that sum to 1. Half of each share is proportional to the range of the estimated
-/// effects (AgentSetup::estimates) or, without these, to AgentSetup::relevance; the other half, and
-/// all of it if neither is known, is equal for all decisions.
+/// effects (AgentSetup::estimates) or, without these, to PriorKnowledge::relevance; the other half,
+/// and all of it if neither is known, is equal for all decisions.
 [[nodiscard]] std::vector<std::vector<double>> ExpectedRelevance(const gym::AgentSetup& setup);
 
 /// Returns a weighted mean of the shares `expected` and of `fitted`, the relevance found in

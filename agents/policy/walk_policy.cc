@@ -49,10 +49,10 @@ struct WalkPolicy::State {
       : setup(of),
         places(Size(of.decisions.size())),
         choices(Size(MostChoices(of.decisions))),
-        features(of.features.empty() ? 0 : Size(of.features.front().size()), places) {
-    for (std::size_t i = 0; i < of.features.size(); ++i) {
+        features(of.prior.features.empty() ? 0 : Size(of.prior.features.front().size()), places) {
+    for (std::size_t i = 0; i < of.prior.features.size(); ++i) {
       features.col(Size(i)) =
-          Eigen::Map<const Eigen::VectorXd>(of.features[i].data(), features.rows());
+          Eigen::Map<const Eigen::VectorXd>(of.prior.features[i].data(), features.rows());
     }
     const Eigen::Index count =
         kHidden * (places + choices + 1 + features.rows()) + choices * (kHidden + 1);

@@ -17,8 +17,8 @@ struct Lesson {
 };
 
 /// A policy that draws assignments decision by decision. A network with one hidden layer gives the
-/// probabilities of the choices from the index of the decision, its features (AgentSetup::features)
-/// and the previous choice.
+/// probabilities of the choices from the index of the decision, its features
+/// (PriorKnowledge::features) and the previous choice.
 class WalkPolicy {
  public:
   /// Starts near uniform probabilities, initialized by the setup's seed. Choices that its mask

@@ -25,8 +25,8 @@ class TableProblem final : public gym::SearchProblem {
       decisions_.push_back({decision.at("name"), decision.at("choices")});
     }
     metrics_ = table.at("metrics").get<std::vector<std::string>>();
-    relevance_ = table.value("relevance", std::vector<double>());
-    if (table.contains("estimates")) ReadJson(table["estimates"], "estimates", estimates_);
+    prior_.relevance = table.value("relevance", std::vector<double>());
+    if (table.contains("estimates")) ReadJson(table["estimates"], "estimates", prior_.estimates);
     anchors_ = table.at("anchors").get<std::vector<Assignment>>();
     for (const json& row : table.at("results")) {
       auto& values = rows_.emplace_back();
@@ -64,10 +64,7 @@ class TableProblem final : public gym::SearchProblem {
       done(i, evaluation);
     }
   }
-  [[nodiscard]] std::map<std::string, gym::AdditiveCost> DoEstimates() const override {
-    return estimates_;
-  }
-  [[nodiscard]] std::vector<double> DoRelevance() const override { return relevance_; }
+  [[nodiscard]] gym::PriorKnowledge DoPrior() const override { return prior_; }
   [[nodiscard]] std::string DoDescribe(const Assignment& assignment) const override {
     return gym::ChoicesAsJson(decisions_, assignment);
   }
@@ -76,8 +73,7 @@ class TableProblem final : public gym::SearchProblem {
   std::string hash_;
   std::vector<gym::Decision> decisions_;
   std::vector<std::string> metrics_;
-  std::vector<double> relevance_;
-  std::map<std::string, gym::AdditiveCost> estimates_;
+  gym::PriorKnowledge prior_;
   std::vector<Assignment> anchors_;
   std::vector<std::optional<std::vector<double>>> rows_;
 };

@@ -1,4 +1,5 @@
-// A search env of its own: which layers compute in bf16. bf16_search CONFIG.json RUN_FOLDER PATH_OF_MSCGYM
+// A search env of its own: which layers compute in bf16. bf16_search CONFIG.json RUN_FOLDER
+// PATH_OF_MSCGYM
 #include <iostream>
 
 #include "compiler/compress/quantize/quantize.h"
@@ -28,7 +29,9 @@ class Bf16Problem final : public msc::envs::StrategyProblem {
 
 class Bf16Task final : public msc::gym::SearchTask {
  public:
-  Bf16Task() : SearchTask({.id = "Bf16-v0", .summary = "layers in bf16", .nondeterministic = true}, "bf16") {}
+  Bf16Task()
+      : SearchTask({.id = "Bf16-v0", .summary = "layers in bf16", .nondeterministic = true},
+                   "bf16") {}
   msc::gym::ProblemFactory Prepare(const msc::gym::Preparation& /*preparation*/) const override {
     return [](const auto& model) { return std::make_unique<Bf16Problem>(model); };
   }

@@ -1,9 +1,10 @@
 // Searches like `mscgym search`: search CONFIG.json RUN_FOLDER PATH_OF_MSCGYM
+#include "gym/search/search.h"
+
 #include <iostream>
 
 #include "gym/msc_config/read_config.h"
 #include "gym/search/report/report.h"
-#include "gym/search/search.h"
 
 class Listener final : public msc::gym::SearchListener {
   void ReportProgress(const std::string& text) override { std::cerr << text << '\n'; }

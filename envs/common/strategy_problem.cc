@@ -10,6 +10,27 @@
 #include "envs/common/evaluation.h"
 
 namespace msc::envs {
+namespace {
+
+/// Appends a column of the expected effects on `metric` to the features.
+void AddExpectedEffects(std::string_view metric, gym::PriorKnowledge& prior) {
+  std::vector<std::vector<double>>& rows = prior.features;
+  std::vector<double> ranges(rows.size(), 0.0);
+  if (const auto it = prior.estimates.find(std::string(metric)); it != prior.estimates.end()) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto [least, most] = std::ranges::minmax(it->second.effects.at(i));
+      ranges[i] = most - least;
+    }
+  } else if (metric == kLatency && !prior.relevance.empty()) {
+    ranges = prior.relevance;
+  }
+  const double largest = rows.empty() ? 0 : std::ranges::max(ranges);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].push_back(largest > 0 ? ranges.at(i) / largest : 0);
+  }
+}
+
+}  // namespace
 
 StrategyProblem::StrategyProblem(std::string_view id, const ModelContext& context)
     : id_(id), context_(context) {
@@ -53,25 +74,14 @@ void StrategyProblem::Measure(cost::Measure what, std::span<const gym::Assignmen
   context_.evaluator->Evaluate(candidates, report, stop);
 }
 
-std::vector<std::vector<double>> StrategyProblem::DoFeatures() const {
-  std::vector<std::vector<double>> rows = OwnFeatures();
+gym::PriorKnowledge StrategyProblem::DoPrior() const {
+  gym::PriorKnowledge prior = OwnPrior();
+  prior.estimates = context_.estimates;
   for (const std::string_view metric : {kDistillLoss, kLatency}) {
-    std::vector<double> ranges(rows.size(), 0.0);
-    if (const auto it = context_.estimates.find(std::string(metric));
-        it != context_.estimates.end()) {
-      for (std::size_t i = 0; i < rows.size(); ++i) {
-        const auto [least, most] = std::ranges::minmax(it->second.effects.at(i));
-        ranges[i] = most - least;
-      }
-    } else if (const std::vector<double> own = Relevance(); metric == kLatency && !own.empty()) {
-      ranges = own;
-    }
-    const double largest = rows.empty() ? 0 : std::ranges::max(ranges);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      rows[i].push_back(largest > 0 ? ranges[i] / largest : 0);
-    }
+    AddExpectedEffects(metric, prior);
   }
-  return rows;
+  prior.compute_bounds = [this] { return LowerBounds(); };
+  return prior;
 }
 
 std::vector<std::string> StrategyProblem::Runners() const {
@@ -82,7 +92,7 @@ std::vector<std::string> StrategyProblem::Runners() const {
   return specs;
 }
 
-std::map<std::string, double> StrategyProblem::DoLowerBounds() const {
+std::map<std::string, double> StrategyProblem::LowerBounds() const {
   const Graph& graph = *context_.graph;
   const Strategy least = NarrowedByTargets(graph, Least(), Runners());
   std::map<std::string, double> bounds = {

@@ -15,9 +15,10 @@ namespace msc::envs {
 /// evaluator: the common part of all tools' problems. A derived class defines the decisions and the
 /// strategy of an assignment. The first choice of every decision leaves the model unchanged.
 ///
-/// The last two columns of Features are the expected effects of a decision on the distillation loss
-/// and on the latency, relative to the largest effect of any decision, so in [0, 1]. They come from
-/// the context's estimates; without an estimate of latency from Relevance; else they are 0.
+/// The last two columns of the features are the expected effects of a decision on the distillation
+/// loss and on the latency, relative to the largest effect of any decision, so in [0, 1]. They come
+/// from the context's estimates; without an estimate of latency from the relevance; else they are
+/// 0.
 class StrategyProblem : public gym::SearchProblem {
  public:
   /// Throws UserError, naming the env `id`, if the context lacks a model or an evaluator.
@@ -34,8 +35,9 @@ class StrategyProblem : public gym::SearchProblem {
   /// Returns a strategy whose layers all have the fewest channels and the narrowest types that any
   /// assignment gives them, for the lower bounds in bounds.h. Other decisions do not matter.
   [[nodiscard]] virtual Strategy Least() const = 0;
-  /// Returns the features of each decision without the last two columns.
-  [[nodiscard]] virtual std::vector<std::vector<double>> OwnFeatures() const = 0;
+  /// Returns what the decisions themselves tell: features, without the last two columns, relevance
+  /// and covers.
+  [[nodiscard]] virtual gym::PriorKnowledge OwnPrior() const = 0;
   /// Returns text for the hash: whatever the meaning of choices depends on besides the model and
   /// the target.
   [[nodiscard]] virtual std::string Meaning() const { return {}; }
@@ -49,11 +51,9 @@ class StrategyProblem : public gym::SearchProblem {
   /// Evaluates the strategies of `batch` with the effort `what`.
   void Measure(cost::Measure what, std::span<const gym::Assignment> batch, const Done& done,
                const std::function<bool()>& stop);
-  [[nodiscard]] std::map<std::string, gym::AdditiveCost> DoEstimates() const override {
-    return context_.estimates;
-  }
-  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override;
-  [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override;
+  /// Adds the context's estimates, the last two columns of the features and the lower bounds.
+  [[nodiscard]] gym::PriorKnowledge DoPrior() const final;
+  [[nodiscard]] std::map<std::string, double> LowerBounds() const;
   /// Returns the specs of all targets that may run a candidate or a part of it.
   [[nodiscard]] std::vector<std::string> Runners() const;
   [[nodiscard]] std::size_t DoParallelism() const override;

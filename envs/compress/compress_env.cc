@@ -91,7 +91,11 @@ class CompressProblem final : public StrategyProblem {
   }
 
  private:
-  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
+  [[nodiscard]] gym::PriorKnowledge OwnPrior() const override {
+    return {.features = Features(), .relevance = Work()};
+  }
+
+  [[nodiscard]] std::vector<std::vector<double>> Features() const {
     const std::map<Kind, std::vector<std::vector<double>>> of_kind = {
         {Kind::kTarget, places_.Features()},
         {Kind::kDensity, channels_.Features()},
@@ -113,7 +117,7 @@ class CompressProblem final : public StrategyProblem {
     return rows;
   }
 
-  [[nodiscard]] std::vector<double> DoRelevance() const override {
+  [[nodiscard]] std::vector<double> Work() const {
     const std::map<Kind, std::vector<double>> of_kind = {
         {Kind::kTarget, WorkOf(places_.Features())},
         {Kind::kDensity, WorkOf(channels_.Features())},

@@ -122,7 +122,17 @@ class DistillProblem final : public gym::SearchProblem {
     return {{"short", Recipe("1")}, {"long", Recipe("8")}};
   }
 
-  [[nodiscard]] std::map<std::string, gym::AdditiveCost> DoAdditiveCosts() const override {
+  [[nodiscard]] gym::PriorKnowledge DoPrior() const override {
+    const gym::AdditiveCost steps = Steps();
+    return {.costs = {{std::string(kTrainSteps), steps}},
+            .features = FeaturesBy(steps),
+            .compute_bounds = [this]() -> std::map<std::string, double> {
+              return {{std::string(kDistillLoss), 0.0}, {std::string(kTrainSteps), StepsOf(1)}};
+            }};
+  }
+
+  /// Returns the train steps by decision and choice.
+  [[nodiscard]] gym::AdditiveCost Steps() const {
     gym::AdditiveCost cost;
     gym::Assignment recipe(decisions().size(), 0);
     for (std::size_t i = 0; i < decisions().size(); ++i) {
@@ -133,11 +143,10 @@ class DistillProblem final : public gym::SearchProblem {
       }
       recipe[i] = 0;
     }
-    return {{std::string(kTrainSteps), std::move(cost)}};
+    return cost;
   }
 
-  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
-    const gym::AdditiveCost steps = AdditiveCosts().at(std::string(kTrainSteps));
+  [[nodiscard]] std::vector<std::vector<double>> FeaturesBy(const gym::AdditiveCost& steps) const {
     double longest = steps.offset;
     for (const std::vector<double>& effects : steps.effects) longest += std::ranges::max(effects);
     std::vector<std::vector<double>> rows;
@@ -152,10 +161,6 @@ class DistillProblem final : public gym::SearchProblem {
                       speed ? 1.0 : 0.0, time || speed ? 0.0 : 1.0});
     }
     return rows;
-  }
-
-  [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override {
-    return {{std::string(kDistillLoss), 0.0}, {std::string(kTrainSteps), StepsOf(1)}};
   }
 
   [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override {

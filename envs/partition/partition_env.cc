@@ -111,15 +111,14 @@ class PartitionProblem final : public StrategyProblem {
   [[nodiscard]] const CoverProblem& cover() const { return *cover_; }
 
  private:
-  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
-    return FeaturesOf(cover().flow, NodeCosts(cover()));
-  }
-
-  [[nodiscard]] std::vector<double> DoRelevance() const override {
-    // The difference between targets.
-    std::vector<double> ranges = {0};  // no relevance of the price
-    for (const NodeCost& cost : NodeCosts(cover())) ranges.push_back(cost.most - cost.least);
-    return ranges;
+  [[nodiscard]] gym::PriorKnowledge OwnPrior() const override {
+    const std::vector<NodeCost> costs = NodeCosts(cover());
+    gym::PriorKnowledge prior = {.features = FeaturesOf(cover().flow, costs),
+                                 .relevance = {0},  // none of the price
+                                 .cover_front = CoverFront()};
+    // The relevance of a node is the difference between targets.
+    for (const NodeCost& cost : costs) prior.relevance.push_back(cost.most - cost.least);
+    return prior;
   }
 
   // The first decision is the price; decision i + 1 is node i.
@@ -261,7 +260,7 @@ class PartitionProblem final : public StrategyProblem {
     return anchors;
   }
 
-  [[nodiscard]] std::vector<gym::CoverPoint> DoCoverFront() const override {
+  [[nodiscard]] std::vector<gym::CoverPoint> CoverFront() const {
     std::vector<gym::CoverPoint> front;
     for (std::size_t price = 0; price < best_.size(); ++price) {
       gym::CoverPoint point{.assignment = gym::Assignment(decisions_.size()),

@@ -78,15 +78,13 @@ class PruneProblem final : public StrategyProblem {
   }
 
  private:
-  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
+  [[nodiscard]] gym::PriorKnowledge OwnPrior() const override {
     auto rows = choices_.Features();
     std::vector<double> none(rows.at(0).size(), 0.0);
     none[0] = 1;  // position after the last group
     rows.resize(decisions_.size(), none);
-    return rows;
+    return {.features = rows, .relevance = WorkOf(rows)};
   }
-
-  [[nodiscard]] std::vector<double> DoRelevance() const override { return WorkOf(OwnFeatures()); }
 
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
     return decisions_;

@@ -27,12 +27,9 @@ class QuantizeProblem final : public StrategyProblem {
   }
 
  private:
-  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
-    return choices_.Features(*context().graph);
-  }
-
-  [[nodiscard]] std::vector<double> DoRelevance() const override {
-    return choices_.Work(*context().graph);
+  [[nodiscard]] gym::PriorKnowledge OwnPrior() const override {
+    return {.features = choices_.Features(*context().graph),
+            .relevance = choices_.Work(*context().graph)};
   }
 
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {

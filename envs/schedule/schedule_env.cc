@@ -91,17 +91,14 @@ class ScheduleProblem final : public StrategyProblem {
     return {{"default", gym::Assignment(decisions_.size(), 0)}};
   }
 
-  [[nodiscard]] std::vector<std::vector<double>> OwnFeatures() const override {
-    return FeaturesOf(*kernels_, FlopsOf(*context().graph, Undecided()));
-  }
-
-  [[nodiscard]] std::vector<double> DoRelevance() const override {
+  [[nodiscard]] gym::PriorKnowledge OwnPrior() const override {
+    gym::PriorKnowledge prior = {.features =
+                                     FeaturesOf(*kernels_, FlopsOf(*context().graph, Undecided()))};
     // The possible gain of a kernel grows with its work.
-    std::vector<double> ranges;
     for (const ScheduledKernel& kernel : *kernels_) {
-      ranges.push_back(kernel.choices.size() > 1 ? kernel.flops : 0);
+      prior.relevance.push_back(kernel.choices.size() > 1 ? kernel.flops : 0);
     }
-    return ranges;
+    return prior;
   }
 
   std::shared_ptr<const std::vector<ScheduledKernel>> kernels_;

@@ -100,10 +100,10 @@ class KnapsackProblem final : public gym::SearchProblem {
     }
     return anchors;
   }
-  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
-    return FeatureRows();
+  [[nodiscard]] gym::PriorKnowledge DoPrior() const override {
+    return {.costs = Costs(), .features = FeatureRows()};
   }
-  [[nodiscard]] std::map<std::string, gym::AdditiveCost> DoAdditiveCosts() const override {
+  [[nodiscard]] std::map<std::string, gym::AdditiveCost> Costs() const {
     std::map<std::string, gym::AdditiveCost> costs;
     for (const KnapsackLayer& layer : kLayers) {
       std::vector<double>& latency = costs["latency_ratio"].effects.emplace_back();

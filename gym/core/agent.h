@@ -44,19 +44,15 @@ struct AgentSetup {
   /// Assignments of the problem's anchors. The study reports their results like all others; an
   /// agent without rounds may be asked for proposals before it receives them.
   std::vector<Assignment> anchors = {};
+  /// What the problem knows before any trial (SearchProblem::Prior). Its costs and estimates are by
+  /// metric; those below are what the objective makes of them.
+  PriorKnowledge prior = {};
   /// Exact costs of all objectives, then of all constraints, if every one of them is a known sum
-  /// over the decisions; else empty. See SearchProblem::AdditiveCosts.
+  /// over the decisions; else empty.
   std::vector<AdditiveCost> costs = {};
   /// Estimated costs of all objectives, then of all constraints; results may rescale and correct
   /// them. One without an estimate has effects of 0; the vector is empty if none has an estimate.
-  /// See SearchProblem::Estimates.
   std::vector<AdditiveCost> estimates = {};
-  /// See SearchProblem::Features.
-  std::vector<std::vector<double>> features = {};
-  /// See SearchProblem::Relevance.
-  std::vector<double> relevance = {};
-  /// See SearchProblem::CoverFront.
-  std::vector<CoverPoint> cover_front = {};
   /// The choices that an agent may propose (SearchProblem::MaskFunction). Outlives the agent.
   ChoiceMask mask = {};
 };

@@ -49,7 +49,7 @@ class DecisionEnv final : public Env {
   DecisionEnv(std::unique_ptr<SearchProblem> problem, DecisionEnvSetup setup)
       : problem_(std::move(problem)),
         setup_(std::move(setup)),
-        features_(problem_->Features()),
+        features_(problem_->Prior().features),
         action_space_(Discrete{static_cast<std::int64_t>(MostChoices(problem_->decisions()))}),
         observation_space_(ObservationSpace(problem_->decisions(), features_)) {
     setup_.facts.max_steps = static_cast<std::int64_t>(problem_->decisions().size());

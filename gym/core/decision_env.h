@@ -29,9 +29,9 @@ struct DecisionEnvSetup {
 /// current decision does not have, and those that the problem's mask excludes. Observation: a Dict
 /// with "decision", the index of the current decision (after the last one, the number of
 /// decisions); "chosen", 0 for each open decision, else 1 + its choice; and, if the problem has
-/// Features, "features", the row of the current decision (after the last one, zeros). The info of
-/// the last step holds each metric by name and "violation" if the setup defines it, or "failure".
-/// Throws UserError if the setup or the decisions are malformed.
+/// features (PriorKnowledge), "features", the row of the current decision (after the last one,
+/// zeros). The info of the last step holds each metric by name and "violation" if the setup defines
+/// it, or "failure". Throws UserError if the setup or the decisions are malformed.
 [[nodiscard]] std::unique_ptr<Env> MakeDecisionEnv(std::unique_ptr<SearchProblem> problem,
                                                    DecisionEnvSetup setup);
 

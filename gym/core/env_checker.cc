@@ -207,8 +207,7 @@ void CheckEvaluations(const EnvMaker& make, Repeats repeats, Findings& findings)
   std::vector<Assignment> batch = samples;
   batch.push_back(samples.front());
   const std::vector<Evaluation> evaluations = EvaluateAll(*problem, batch);
-  findings.Try("relevance", [&] { static_cast<void>(problem->Relevance()); });
-  const std::map<std::string, double> bounds = problem->LowerBounds();
+  const std::map<std::string, double> bounds = problem->Prior().LowerBounds();
   for (const Evaluation& evaluation : evaluations) {
     findings.Expect(evaluation.record.empty() || nlohmann::json::accept(evaluation.record),
                     "problem: a record is not JSON: " + evaluation.record);
@@ -260,8 +259,9 @@ void CheckSums(const EnvMaker& make, Findings& findings) {
       findings.Expect(finite, std::string("problem: ") + what + " of '" + metric + "' not finite");
     }
   };
-  check_form("estimates", problem->Estimates());
-  const std::map<std::string, AdditiveCost> costs = problem->AdditiveCosts();
+  const PriorKnowledge prior = problem->Prior();
+  check_form("estimates", prior.estimates);
+  const std::map<std::string, AdditiveCost>& costs = prior.costs;
   check_form("sums", costs);
   if (costs.empty()) return;
   const std::vector<Assignment> samples = Samples(*problem);
@@ -275,7 +275,7 @@ void CheckSums(const EnvMaker& make, Findings& findings) {
       }
       const auto it = evaluations[i].metrics.find(metric);
       findings.Expect(it != evaluations[i].metrics.end() && Near(it->second, sum),
-                      "problem: '" + metric + "' is not the sum that AdditiveCosts declares");
+                      "problem: '" + metric + "' is not the sum that the problem declares");
     }
   }
 }
@@ -285,7 +285,8 @@ void CheckCovers(const EnvMaker& make, Findings& findings) {
   SearchProblem* problem = env->problem();
   if (problem == nullptr) return;
   std::set<Assignment> seen;
-  for (const CoverPoint& point : problem->CoverFront()) {
+  const PriorKnowledge prior = problem->Prior();
+  for (const CoverPoint& point : prior.cover_front) {
     findings.Expect(seen.insert(point.assignment).second, "problem: a cover occurs twice");
     findings.Expect(std::isfinite(point.cost) && point.cost >= 0,
                     "problem: a cover costs less than nothing, or no number");

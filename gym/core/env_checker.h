@@ -29,7 +29,7 @@ enum class Repeats : unsigned char {
 ///
 /// Checks of problem(), if the env has one: decisions, metrics and anchors are valid; Describe and
 /// records are JSON; Evaluate and Step reject what the mask excludes, and nothing else; metrics
-/// keep their lower bounds and equal the sums that AdditiveCosts declares; each assignment is
+/// keep their lower bounds and equal the sums that the problem declares; each assignment is
 /// evaluated once, with all its metrics, and again with the same result if deterministic, also
 /// after Recall of the earlier results; a stopped evaluation returns; rough evaluations have the
 /// same metrics as full ones; estimates are finite and belong to metrics; relevance is finite, with

@@ -2,14 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <set>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "compiler/base/error.h"
-#include "compiler/base/rng.h"
 
 namespace msc::gym {
 
@@ -28,95 +24,7 @@ void CheckEvaluation(const std::vector<std::string>& metrics, const Evaluation& 
         "the metrics of an evaluation are finite");
 }
 
-void CheckValues(const Decision& decision) {
-  if (decision.values.empty() && decision.quantity.empty()) return;
-  if (decision.quantity.empty()) {
-    throw UserError("decision '" + decision.name + "' does not say what its values count");
-  }
-  if (decision.values.size() != decision.choices.size() ||
-      !std::all_of(decision.values.begin(), decision.values.end(),
-                   [](double value) { return std::isfinite(value); })) {
-    throw UserError("decision '" + decision.name + "' needs a finite value for each choice");
-  }
-}
-
 }  // namespace
-
-void CheckDecisions(std::span<const Decision> decisions) {
-  if (decisions.empty()) throw UserError("a search space needs at least one decision");
-  std::set<std::string_view> names;
-  for (const Decision& decision : decisions) {
-    if (decision.name.empty()) throw UserError("a decision needs a name");
-    if (!names.insert(decision.name).second) {
-      throw UserError("decision '" + decision.name + "' occurs twice");
-    }
-    if (decision.choices.empty()) {
-      throw UserError("decision '" + decision.name + "' has no choices");
-    }
-    const std::set<std::string_view> choices(decision.choices.begin(), decision.choices.end());
-    if (choices.size() != decision.choices.size()) {
-      throw UserError("decision '" + decision.name + "' has a choice twice");
-    }
-    CheckValues(decision);
-  }
-}
-
-void CheckAssignment(std::span<const Decision> decisions,
-                     std::span<const std::int32_t> assignment) {
-  if (assignment.size() != decisions.size()) {
-    throw UserError("an assignment of " + std::to_string(assignment.size()) +
-                    " choices does not fit " + std::to_string(decisions.size()) + " decisions");
-  }
-  for (std::size_t i = 0; i < assignment.size(); ++i) {
-    if (assignment[i] >= 0 && std::cmp_less(assignment[i], decisions[i].choices.size())) continue;
-    throw UserError("choice " + std::to_string(assignment[i]) + " of decision '" +
-                    decisions[i].name + "' must be between 0 and " +
-                    std::to_string(decisions[i].choices.size() - 1));
-  }
-}
-
-bool IsLegal(const ChoiceMask& mask, const Assignment& assignment) {
-  if (!mask) return true;
-  for (std::size_t i = 0; i < assignment.size(); ++i) {
-    const std::vector<bool> flags = mask(std::span(assignment).first(i));
-    if (!flags.empty() && !flags.at(static_cast<std::size_t>(assignment[i]))) return false;
-  }
-  return true;
-}
-
-Assignment MakeLegal(const ChoiceMask& mask, Assignment assignment) {
-  if (!mask) return assignment;
-  for (std::size_t i = 0; i < assignment.size(); ++i) {
-    const std::vector<bool> flags = mask(std::span(assignment).first(i));
-    if (flags.empty()) continue;
-    const std::int32_t wanted = assignment[i];
-    std::int32_t nearest = -1;
-    for (std::int32_t choice = 0; std::cmp_less(choice, flags.size()); ++choice) {
-      if (!flags[static_cast<std::size_t>(choice)]) continue;
-      if (nearest < 0 || std::abs(choice - wanted) < std::abs(nearest - wanted)) nearest = choice;
-    }
-    assignment[i] = nearest;
-  }
-  return assignment;
-}
-
-Assignment DrawLegal(std::span<const Decision> decisions, const ChoiceMask& mask, Rng& rng) {
-  Assignment assignment;
-  assignment.reserve(decisions.size());
-  for (const Decision& decision : decisions) {
-    const std::vector<bool> flags = mask ? mask(assignment) : std::vector<bool>();
-    std::size_t choice = 0;
-    if (flags.empty()) {
-      choice = rng.Below(decision.choices.size());
-    } else {
-      const auto legal = static_cast<std::uint64_t>(std::count(flags.begin(), flags.end(), true));
-      std::uint64_t skip = rng.Below(legal);
-      while (!flags[choice] || skip-- > 0) ++choice;
-    }
-    assignment.push_back(static_cast<std::int32_t>(choice));
-  }
-  return assignment;
-}
 
 std::vector<bool> SearchProblem::Mask(std::span<const std::int32_t> prefix) const {
   const std::vector<Decision>& all = decisions();
@@ -134,90 +42,26 @@ ChoiceMask SearchProblem::MaskFunction() const {
   return [this](std::span<const std::int32_t> prefix) { return Mask(prefix); };
 }
 
-void SearchProblem::CheckLegal(const Assignment& assignment) const {
-  CheckAssignment(decisions(), assignment);
-  if (!masked()) return;
-  for (std::size_t i = 0; i < assignment.size(); ++i) {
-    const auto choice = static_cast<std::size_t>(assignment[i]);
-    if (Mask(std::span(assignment).first(i))[choice]) continue;
-    const Decision& decision = decisions()[i];
-    throw UserError("choice '" + decision.choices[choice] + "' of decision '" + decision.name +
-                    "' is ruled out by earlier choices");
-  }
-}
-
 std::vector<std::pair<std::string, Assignment>> SearchProblem::Anchors() const {
   std::vector<std::pair<std::string, Assignment>> anchors = DoAnchors();
   std::set<std::string_view> names;
   for (const auto& [name, assignment] : anchors) {
     Check(!name.empty() && names.insert(name).second, "anchors have names of their own");
-    CheckLegal(assignment);
+    CheckLegal(decisions(), MaskFunction(), assignment);
   }
   return anchors;
 }
 
-static void CheckFits(const AdditiveCost& cost, const std::vector<Decision>& decisions) {
-  Check(std::equal(cost.effects.begin(), cost.effects.end(), decisions.begin(), decisions.end(),
-                   [](const std::vector<double>& effects, const Decision& decision) {
-                     return effects.size() == decision.choices.size();
-                   }),
-        "additive costs have one effect for each choice of each decision");
-}
-
-std::map<std::string, AdditiveCost> SearchProblem::AdditiveCosts() const {
-  std::map<std::string, AdditiveCost> costs = DoAdditiveCosts();
-  for (const auto& [metric, cost] : costs) CheckFits(cost, decisions());
-  return costs;
-}
-
-std::map<std::string, AdditiveCost> SearchProblem::Estimates() const {
-  std::map<std::string, AdditiveCost> estimates = DoEstimates();
-  for (const auto& [metric, cost] : estimates) CheckFits(cost, decisions());
-  return estimates;
-}
-
-std::vector<std::vector<double>> SearchProblem::Features() const {
-  std::vector<std::vector<double>> features = DoFeatures();
-  if (features.empty()) return features;
-  Check(features.size() == decisions().size(), "features have one row per decision");
-  for (const auto& row : features) {
-    Check(!row.empty() && row.size() == features.front().size(),
-          "the rows of features have one length, at least 1");
-    Check(std::all_of(row.begin(), row.end(), [](double value) { return std::isfinite(value); }),
-          "features are finite");
-  }
-  return features;
-}
-
-std::vector<double> SearchProblem::Relevance() const {
-  std::vector<double> relevance = DoRelevance();
-  Check(relevance.empty() || relevance.size() == decisions().size(),
-        "there is a relevance for each decision");
-  Check(std::all_of(relevance.begin(), relevance.end(),
-                    [](double value) { return std::isfinite(value) && value >= 0; }),
-        "a relevance is finite and not negative");
-  return relevance;
-}
-
-std::vector<CoverPoint> SearchProblem::CoverFront() const {
-  std::vector<CoverPoint> front = DoCoverFront();
-  for (std::size_t i = 0; i < front.size(); ++i) {
-    CheckLegal(front[i].assignment);
-    Check(i == 0 ||
-              (front[i - 1].cost <= front[i].cost && front[i - 1].boundaries > front[i].boundaries),
-          "along a front of covers cost rises and boundaries fall");
-  }
-  return front;
-}
-
-std::map<std::string, double> SearchProblem::LowerBounds() const {
-  std::map<std::string, double> bounds = DoLowerBounds();
-  const std::vector<std::string> names = metrics();
-  for (const auto& [metric, bound] : bounds) {
-    Check(std::isfinite(bound) && std::find(names.begin(), names.end(), metric) != names.end(),
-          "lower bounds are finite and of metrics");
-  }
-  return bounds;
+PriorKnowledge SearchProblem::Prior() const {
+  PriorKnowledge prior = DoPrior();
+  CheckPrior(prior, decisions(), MaskFunction());
+  if (!prior.compute_bounds) return prior;
+  prior.compute_bounds = [compute = std::move(prior.compute_bounds), names = metrics()] {
+    std::map<std::string, double> bounds = compute();
+    CheckLowerBounds(bounds, names);
+    return bounds;
+  };
+  return prior;
 }
 
 void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done,
@@ -234,7 +78,8 @@ void SearchProblem::EvaluateRoughly(std::size_t rung, std::span<const Assignment
 void SearchProblem::Run(std::optional<std::size_t> rung, std::span<const Assignment> batch,
                         const Done& done, const std::function<bool()>& stop) {
   Check(static_cast<bool>(done), "Evaluate is given a function to report to");
-  for (const Assignment& assignment : batch) CheckLegal(assignment);
+  const ChoiceMask mask = MaskFunction();
+  for (const Assignment& assignment : batch) CheckLegal(decisions(), mask, assignment);
   if (batch.empty()) return;
 
   const std::vector<std::string> names = metrics();
@@ -261,24 +106,8 @@ void SearchProblem::Run(std::optional<std::size_t> rung, std::span<const Assignm
 }
 
 std::string SearchProblem::Describe(const Assignment& assignment) const {
-  CheckLegal(assignment);
+  CheckLegal(decisions(), MaskFunction(), assignment);
   return DoDescribe(assignment);
-}
-
-std::string ChoicesAsJson(std::span<const Decision> decisions, const Assignment& assignment) {
-  CheckAssignment(decisions, assignment);
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
-  for (std::size_t i = 0; i < assignment.size(); ++i) {
-    json[decisions[i].name] = decisions[i].choices[static_cast<std::size_t>(assignment[i])];
-  }
-  // Names come from models: bytes that are not UTF-8 must not throw here.
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-double SpaceSize(std::span<const Decision> decisions) {
-  double size = 1;
-  for (const Decision& decision : decisions) size *= static_cast<double>(decision.choices.size());
-  return size;
 }
 
 std::optional<double> LegalSize(const SearchProblem& problem, std::size_t most_masks) {

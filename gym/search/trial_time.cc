@@ -48,7 +48,7 @@ std::optional<TrialTime> TimeRecipe(SearchProblem& problem, const std::function<
   if (!tried) return std::nullopt;
   time.seconds = time.mean = SecondsSince(start);
   time.failure = tried->failure;
-  const auto costs = problem.AdditiveCosts();
+  const auto costs = problem.Prior().costs;
   const auto steps = tried->metrics.find(std::string(envs::kTrainSteps));
   const auto cost = costs.find(std::string(envs::kTrainSteps));
   if (steps != tried->metrics.end() && cost != costs.end()) {
@@ -107,7 +107,7 @@ std::optional<TrialTime> TimeTrial(const SearchTask& task, const SearchHost& hos
 std::map<std::string, double> BoundsBy(const std::optional<TrialTime>& trial,
                                        const SearchProblem& problem) {
   if (!trial || !trial->reference_ms) return {};
-  const std::map<std::string, double> bounds = problem.LowerBounds();
+  const std::map<std::string, double> bounds = problem.Prior().LowerBounds();
   const auto ms = bounds.find(std::string(envs::kLatencyMs));
   if (ms == bounds.end()) return {};
   return {{std::string(envs::kLatency), ms->second / *trial->reference_ms}};

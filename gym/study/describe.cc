@@ -72,11 +72,10 @@ std::string LimitLine(const char* begin, const Constraint& limit,
 
 /// Says how small each metric gets if every decision takes its cheapest choice by the estimates.
 /// Skips metrics for which the sum is impossible.
-std::string ExpectedLine(const SearchProblem& problem, const Objective& objective,
-                         const std::map<std::string, double>& bounds) {
+std::string ExpectedLine(const std::map<std::string, AdditiveCost>& estimates,
+                         const Objective& objective, const std::map<std::string, double>& bounds) {
   std::vector<std::string> names = objective.minimize;
   for (const Constraint& constraint : objective.subject_to) names.push_back(constraint.metric);
-  const std::map<std::string, AdditiveCost> estimates = problem.Estimates();
   std::vector<std::string> parts;
   std::set<std::string> said;
   for (const std::string& name : names) {
@@ -104,7 +103,8 @@ std::string DescribeSpace(const SearchProblem& problem, const Objective& objecti
   for (const auto& [name, assignment] : problem.Anchors()) anchors.push_back(name);
   if (!anchors.empty()) text += "baselines, tried first: " + Joined(anchors, ", ") + "\n";
   text += "goal: minimize " + Joined(objective.minimize, ", then ") + "\n";
-  std::map<std::string, double> bounds = problem.LowerBounds();
+  const PriorKnowledge prior = problem.Prior();
+  std::map<std::string, double> bounds = prior.LowerBounds();
   for (const auto& [metric, bound] : options.bounds) {
     const auto [place, is_new] = bounds.emplace(metric, bound);
     place->second = std::max(place->second, bound);
@@ -113,7 +113,7 @@ std::string DescribeSpace(const SearchProblem& problem, const Objective& objecti
     text += LimitLine("subject to", limit, bounds);
   }
   for (const Constraint& limit : options.goal) text += LimitLine("ends at", limit, bounds);
-  return text + ExpectedLine(problem, objective, bounds);
+  return text + ExpectedLine(prior.estimates, objective, bounds);
 }
 
 }  // namespace msc::gym

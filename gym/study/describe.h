@@ -12,7 +12,7 @@ namespace msc::gym {
 /// Inputs of DescribeSpace besides the problem and its objective.
 struct DescribeOptions {
   std::vector<Constraint> goal = {};          ///< StopRules::goal
-  std::map<std::string, double> bounds = {};  ///< by metric, besides LowerBounds()
+  std::map<std::string, double> bounds = {};  ///< by metric, besides PriorKnowledge::LowerBounds
 };
 
 /// Describes a search as text, without evaluating anything: the number of decisions and assignments

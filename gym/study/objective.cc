@@ -95,14 +95,12 @@ AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objectiv
   }
   setup.anchors.insert(setup.anchors.end(), seeds.begin(), seeds.end());
   setup.first_trial = setup.anchors.size();
-  setup.cover_front = problem.CoverFront();
   setup.mask = problem.MaskFunction();
-  setup.features = problem.Features();
-  setup.relevance = problem.Relevance();
-  setup.costs = SumsOf(objective, problem.AdditiveCosts());
+  setup.prior = problem.Prior();
+  setup.costs = SumsOf(objective, setup.prior.costs);
   const bool all = setup.costs.size() == setup.objectives + setup.constraints;
   if (!all) setup.costs.clear();
-  std::map<std::string, AdditiveCost> estimates = problem.Estimates();
+  std::map<std::string, AdditiveCost> estimates = setup.prior.estimates;
   if (SumsOf(objective, estimates).empty()) return setup;
   AdditiveCost nothing;
   for (const Decision& decision : setup.decisions) {

@@ -52,9 +52,8 @@ struct Objective {
 
 /// Builds the setup of an agent for a search of `problem` by `objective`. It holds the decisions,
 /// the counts, the first trial number after the anchors and `seeds` (StudyOptions), the problem's
-/// estimates, features, relevance, front of partitions (CoverFront) and mask, and its additive
-/// costs if the problem declares them for every metric of the objective. The problem outlives the
-/// setup.
+/// mask and prior knowledge, its estimates of the objective, and its additive costs if the problem
+/// declares them for every metric of the objective. The problem outlives the setup.
 [[nodiscard]] AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objective,
                                        std::uint64_t seed, std::span<const Assignment> seeds = {});
 

@@ -65,22 +65,7 @@ class RacingProblem final : public SearchProblem {
   [[nodiscard]] std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
     return inner_.Anchors();
   }
-  [[nodiscard]] std::map<std::string, AdditiveCost> DoAdditiveCosts() const override {
-    return inner_.AdditiveCosts();
-  }
-  [[nodiscard]] std::map<std::string, AdditiveCost> DoEstimates() const override {
-    return inner_.Estimates();
-  }
-  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
-    return inner_.Features();
-  }
-  [[nodiscard]] std::vector<double> DoRelevance() const override { return inner_.Relevance(); }
-  [[nodiscard]] std::vector<CoverPoint> DoCoverFront() const override {
-    return inner_.CoverFront();
-  }
-  [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override {
-    return inner_.LowerBounds();
-  }
+  [[nodiscard]] PriorKnowledge DoPrior() const override { return inner_.Prior(); }
   [[nodiscard]] std::size_t DoParallelism() const override { return inner_.parallelism(); }
   [[nodiscard]] std::string DoDescribe(const Assignment& assignment) const override {
     return inner_.Describe(assignment);

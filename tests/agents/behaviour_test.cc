@@ -235,9 +235,9 @@ TEST(Ilp, ProposesTheFrontOfDeclaredCostsBeforeAllElse) {
 
 TEST(Collage, ProposesDeclaredCoversByTheirCost) {
   AgentSetup setup{.decisions = Decisions(4, 3), .seed = 1};
-  setup.cover_front = {{.assignment = {2, 2, 2, 2}, .cost = 3, .boundaries = 0},
-                       {.assignment = {0, 1, 0, 1}, .cost = 1, .boundaries = 3},
-                       {.assignment = {0, 0, 1, 1}, .cost = 2, .boundaries = 1}};
+  setup.prior.cover_front = {{.assignment = {2, 2, 2, 2}, .cost = 3, .boundaries = 0},
+                             {.assignment = {0, 1, 0, 1}, .cost = 1, .boundaries = 3},
+                             {.assignment = {0, 0, 1, 1}, .cost = 2, .boundaries = 1}};
   const std::vector<Assignment> expected = {{0, 1, 0, 1}, {0, 0, 1, 1}, {2, 2, 2, 2}};
   auto proposals = Make("collage", setup)->Ask(0, 4);
   proposals.resize(3);

@@ -76,12 +76,12 @@ TEST(ExpectedRelevance, GoesHalfByEstimatesElseByWhatIsKnownOfDecisions) {
   setup.constraints = 1;
   using Shares = std::vector<std::vector<double>>;
   EXPECT_EQ(ExpectedRelevance(setup), (Shares{{0.5, 0.5}, {0.5, 0.5}}));
-  setup.relevance = {30, 10};
+  setup.prior.relevance = {30, 10};
   EXPECT_EQ(ExpectedRelevance(setup), (Shares{{0.625, 0.375}, {0.625, 0.375}}));
-  setup.relevance = {0, 0};
+  setup.prior.relevance = {0, 0};
   EXPECT_EQ(ExpectedRelevance(setup), (Shares{{0.5, 0.5}, {0.5, 0.5}}));
   // Of the objective nothing is estimated.
-  setup.relevance = {30, 10};
+  setup.prior.relevance = {30, 10};
   setup.estimates = {{.offset = 1, .effects = {{0, 0}, {0, 0}}},
                      {.offset = 0, .effects = {{0, 0}, {-3, 1}}}};
   EXPECT_EQ(ExpectedRelevance(setup), (Shares{{0.625, 0.375}, {0.25, 0.75}}));

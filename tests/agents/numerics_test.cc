@@ -320,7 +320,7 @@ TEST(WalkPolicy, IsADistributionOverWhatIsLegal) {
 TEST(WalkPolicy, HasTheGradientOfItsLogProbability) {
   WalkPolicy policy({.decisions = kDecisions,
                      .seed = 3,
-                     .features = {{0.1, 1}, {0.5, -1}, {0, 0.3}, {-0.7, 2}},
+                     .prior = {.features = {{0.1, 1}, {0.5, -1}, {0, 0.3}, {-0.7, 2}}},
                      .mask = NoTwoOnes});
   const Assignment walk = {1, 0, 0, 2};
   const Assignment other = {0, 2, 0, 3};
@@ -357,8 +357,9 @@ TEST(WalkPolicy, MakesWhatWasGoodMoreLikely) {
 TEST(WalkPolicy, TakesADecisionForOnesWithItsFeatures) {
   const std::vector<gym::Decision> decisions(6, {.name = "layer", .choices = {"f32", "int8"}});
   // What is right for a decision is the sign of its feature. Nothing is said of the last two.
-  WalkPolicy policy(
-      {.decisions = decisions, .seed = 3, .features = {{1}, {1}, {-1}, {-1}, {1}, {-1}}});
+  WalkPolicy policy({.decisions = decisions,
+                     .seed = 3,
+                     .prior = {.features = {{1}, {1}, {-1}, {-1}, {1}, {-1}}}});
   std::vector<Assignment> good;
   std::vector<Assignment> bad;
   for (const std::int32_t first : {0, 1}) {

@@ -186,7 +186,7 @@ TEST(CompressTargets, ShowThemselvesInTheFeatures) {
 TEST(CompressTargets, AreAsRelevantAsThePrecisionsOfTheirLayers) {
   const auto made = MakeCompressProblem(Placed(0));
   // conv1 target, channels, conv1, conv2 target, conv2, last target, last
-  const std::vector<double> work = made->Relevance();
+  const std::vector<double> work = made->Prior().relevance;
   ASSERT_EQ(work.size(), 7U);
   EXPECT_GT(work[1], 0);
   for (const std::size_t target : {0U, 3U, 5U}) {

@@ -153,7 +153,7 @@ TEST(CompressEnv, HasUniformBaselines) {
 }
 
 TEST(CompressEnv, KnowsThatNothingIsSmallerThanAllChoicesTogether) {
-  const auto bounds = MakeCompressProblem(Context())->LowerBounds();
+  const auto bounds = MakeCompressProblem(Context())->Prior().LowerBounds();
   EXPECT_EQ(bounds.at("weight_bytes"), 8 * 4 * 9 + 8 * 8 * 9 + 5 * 8);
   for (const char* metric : {"distill_loss", "disagreement"}) {
     EXPECT_EQ(bounds.at(metric), 0) << metric;
@@ -165,7 +165,7 @@ TEST(CompressEnv, KnowsThatNothingIsSmallerThanAllChoicesTogether) {
   // Where the alignment is decided, too, a group has the least that any of them leaves: 4 of 16.
   CompressContext open = Context();
   open.align = 0;
-  EXPECT_EQ(MakeCompressProblem(open)->LowerBounds().at("weight_bytes"),
+  EXPECT_EQ(MakeCompressProblem(open)->Prior().LowerBounds().at("weight_bytes"),
             4 * 4 * 9 + 4 * 4 * 9 + 5 * 4);
 }
 
@@ -181,19 +181,19 @@ TEST(CompressEnv, KnowsWhatMultiplyingTakesAtLeast) {
   const auto conv = [](double in, double out) { return 2 * in * out * 16 * 16 / 4; };
   const auto last = [](double in) { return 2 * in * 5 * 36; };
   const double margin = 2;
-  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->LowerBounds().at("latency_ms"),
+  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->Prior().LowerBounds().at("latency_ms"),
                    1e3 * (conv(4, 8) + conv(8, 8) + last(8)) / 8e6 / margin / 2);
   // What cannot be narrow is multiplied in f32.
   context.unsupported["last"] = {Precision::kInt8, Precision::kBF16};
   context.unsupported["conv2"] = {Precision::kInt8};
-  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->LowerBounds().at("latency_ms"),
+  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->Prior().LowerBounds().at("latency_ms"),
                    1e3 * (conv(4, 8) / 8e6 + conv(8, 8) / 2e6 + last(8) / 1e6) / margin / 2);
   // But for what a target is asked to narrow.
   context.target = "native:precision=bf16";
-  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->LowerBounds().at("latency_ms"),
+  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->Prior().LowerBounds().at("latency_ms"),
                    1e3 * (conv(4, 8) / 8e6 + conv(8, 8) / 2e6 + last(8) / 2e6) / margin / 2);
   context.roof = [] { return ComputeRoof{}; };
-  EXPECT_FALSE(MakeCompressProblem(context)->LowerBounds().contains("latency_ms"))
+  EXPECT_FALSE(MakeCompressProblem(context)->Prior().LowerBounds().contains("latency_ms"))
       << "a CPU with faster instructions than were tried";
 }
 
@@ -216,7 +216,7 @@ TEST(CompressEnv, BoundsTheTimeOfWhatDependsOnItsInputsAlone) {
     return ComputeRoof{
         .of_thread = {.f32 = {1e6, ""}, .bf16 = {1e6, ""}, .int8 = {4e6, ""}, .complete = true}};
   };
-  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->LowerBounds().at("latency_ms"),
+  EXPECT_DOUBLE_EQ(MakeCompressProblem(context)->Prior().LowerBounds().at("latency_ms"),
                    1e3 * 2 * (4 * 4 * 8 + 4 * 8 * 4 + 4 * 4 * 4) / 4e6 / 2);
 }
 

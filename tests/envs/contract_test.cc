@@ -362,7 +362,7 @@ TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
   EXPECT_LT(much.metrics.at("distill_loss"), little.metrics.at("distill_loss"));
   EXPECT_EQ(little.metrics.at("train_steps"), 3);
   EXPECT_EQ(much.metrics.at("train_steps"), 24);
-  EXPECT_EQ(problem.AdditiveCosts().at("train_steps").effects.at(0).at(3), 24);
+  EXPECT_EQ(problem.Prior().costs.at("train_steps").effects.at(0).at(3), 24);
   const std::string recipe = problem.Describe({3, 3, 1, 0, 1, 2});
   for (const char* part : {"\"epochs\":8", "\"rate\":0.003", "\"temperature\":2.0",
                            "\"schedule\":\"cosine\"", "\"hard\":0.5", "\"batch\":8"}) {
@@ -390,7 +390,7 @@ TEST(DistillEnv, TakesAsManyStepsAsItsSumsSay) {
   };
   const auto made = MakeDistillProblem(std::make_shared<const TrainingTask>(task), Labels::kAbsent);
   gym::SearchProblem& problem = *made;
-  const gym::AdditiveCost cost = problem.AdditiveCosts().at("train_steps");
+  const gym::AdditiveCost cost = problem.Prior().costs.at("train_steps");
   const std::vector<gym::Decision>& decisions = problem.decisions();
   std::size_t count = 1;
   for (const gym::Decision& decision : decisions) count *= decision.choices.size();
@@ -415,7 +415,7 @@ TEST(DistillEnv, TellsDecisionsApartByFeatures) {
   if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
   const auto env =
       MakeDistillProblem(std::make_shared<const TrainingTask>(SmallTask()), Labels::kAbsent);
-  const std::vector<std::vector<double>> rows = env->Features();
+  const std::vector<std::vector<double>> rows = env->Prior().features;
   ASSERT_EQ(rows.size(), 6U);
   const auto expect = [&](std::size_t row, const std::vector<double>& wanted) {
     ASSERT_EQ(rows[row].size(), wanted.size());

@@ -91,7 +91,7 @@ TEST(PartitionEnv, OffersEachNodeTheTargetsThatHaveACandidate) {
   EXPECT_DOUBLE_EQ(LatencyOf(problem, {2, 0, 1, 0}), 4.5) << "boundaries of 3 us join 1 and 2";
   EXPECT_DOUBLE_EQ(LatencyOf(problem, {0, 0, 0, 0}), 4);
   EXPECT_TRUE(problem.Anchors().empty()) << "no target takes all";
-  const std::vector<gym::CoverPoint> front = problem.CoverFront();
+  const std::vector<gym::CoverPoint> front = problem.Prior().cover_front;
   ASSERT_EQ(front.size(), 1U) << "of two that cost 4 the one of fewer regions";
   EXPECT_EQ(front[0], (gym::CoverPoint{{0, 0, 0, 0}, 4, 1}));
 }
@@ -106,7 +106,7 @@ TEST(PartitionEnv, ShowsWhatNodesCost) {
   AddCandidate(cover, {2}, "z", 3);
   const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
   const std::vector<std::vector<double>> rows =
-      MakePartitionProblem(ContextOf(cover, evaluator.get()))->Features();
+      MakePartitionProblem(ContextOf(cover, evaluator.get()))->Prior().features;
   ASSERT_EQ(rows.size(), 4U);
   ASSERT_EQ(rows[0].size(), 6U);
   const std::vector<double> shares = {0, 1.5 / 4, 1.5 / 4, 1.0 / 4};
@@ -212,7 +212,7 @@ TEST(PartitionEnv, HasTheOptimumOfTheExactSearch) {
       best = std::min(best, LatencyOf(*made, assignment));
     }
     EXPECT_NEAR(best, FindCover(cover, "exact").value().micros, 1e-5) << seed;
-    const std::vector<gym::CoverPoint> front = made->CoverFront();
+    const std::vector<gym::CoverPoint> front = made->Prior().cover_front;
     EXPECT_NEAR(front.front().cost, best, 1e-5);
     for (const gym::CoverPoint& point : front) {
       EXPECT_NEAR(LatencyOf(*made, point.assignment), point.cost, 1e-5);

@@ -144,9 +144,9 @@ TEST(PruneEnv, DecidesTheAlignmentWhereItIsLeftOpen) {
   EXPECT_TRUE(StrategyFromJson(made->Describe({0, 0, 2}), "it").prune.groups.empty());
   EXPECT_EQ(made->Anchors()[2].second.size(), 3U);
   // 32, 128 and, of a layer that keeps its outputs, 32 multiply-adds.
-  EXPECT_EQ(made->Relevance(), (std::vector<double>{32.0 / 192, 128.0 / 192, 0}));
+  EXPECT_EQ(made->Prior().relevance, (std::vector<double>{32.0 / 192, 128.0 / 192, 0}));
   // 0.25 of 8 units are 2 by the last alignment, none of which is wider; 0.25 of 16 are 4.
-  EXPECT_EQ(made->LowerBounds().at("weight_bytes"), 4 * (2 * 4 + 4 * 2 + 2 * 4));
+  EXPECT_EQ(made->Prior().LowerBounds().at("weight_bytes"), 4 * (2 * 4 + 4 * 2 + 2 * 4));
 }
 
 TEST(PruneEnv, DecidesTheFirstGroupsAloneWhereTheContextSaysHowMany) {

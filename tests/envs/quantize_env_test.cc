@@ -174,7 +174,7 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
   for (const gym::Decision& decision : made->decisions()) names.push_back(decision.name);
   EXPECT_EQ(names, (std::vector<std::string>{"first", "first range", "second", "second range",
                                              "rounding"}));
-  const std::vector<double> work = made->Relevance();
+  const std::vector<double> work = made->Prior().relevance;
   EXPECT_NEAR(work[0] + work[2], 1, 1e-9);
   EXPECT_EQ(work[1] + work[3] + work[4], 0) << "takes the same time, however values are scaled";
   // A value is scaled once: as the layer that reads it says, else as the one that makes it.
@@ -198,7 +198,7 @@ TEST_F(QuantizeEnv, DecidesTheFirstLayersAloneWhereTheOfferSaysHowMany) {
   EXPECT_EQ(strategy.quantize.layers, layers);
   EXPECT_EQ(problem.Anchors()[1],
             (std::pair<std::string, gym::Assignment>("int8", gym::Assignment{2, 0})));
-  EXPECT_EQ(problem.LowerBounds().at("weight_bytes"), 3 * 4 * 1 + 2 * 3 * 4);
+  EXPECT_EQ(problem.Prior().LowerBounds().at("weight_bytes"), 3 * 4 * 1 + 2 * 3 * 4);
   EXPECT_NE(problem.Hash(), all);
   // More than there are is all of them.
   context_.scales_by_range.clear();
@@ -236,11 +236,11 @@ TEST_F(QuantizeEnv, DecidesOnceForLayersOfTheSameWeights) {
   EXPECT_EQ(strategy.quantize.layers,
             (std::map<std::string, std::string>{
                 {"once", "int8"}, {"again", "int8"}, {"stage1.a", "f32"}, {"stage1.b", "bf16"}}));
-  EXPECT_EQ(made->LowerBounds().at("weight_bytes"), 16 + 32 + 16) << "once, in int8";
+  EXPECT_EQ(made->Prior().LowerBounds().at("weight_bytes"), 16 + 32 + 16) << "once, in int8";
   // 16, 16, 32 and 16 multiply-adds and weights.
-  EXPECT_DOUBLE_EQ(made->Features()[0][1], 0.4);
-  EXPECT_DOUBLE_EQ(made->Features()[1][1], 0.4);
-  EXPECT_DOUBLE_EQ(made->Relevance()[2], 0.2);
+  EXPECT_DOUBLE_EQ(made->Prior().features[0][1], 0.4);
+  EXPECT_DOUBLE_EQ(made->Prior().features[1][1], 0.4);
+  EXPECT_DOUBLE_EQ(made->Prior().relevance[2], 0.2);
   // The first layer's choice is that of what is tied to it behind those that are decided.
   context_.quantize.first_layers = 1;
   made = MakeQuantizeProblem(context_);

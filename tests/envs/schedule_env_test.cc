@@ -82,12 +82,12 @@ TEST(ScheduleEnv, ShowsWhatKernelsDoOfTheModel) {
   })");
   InferTypes(graph);
   context.graph = std::make_shared<const Graph>(std::move(graph));  // 2 * 5 * 10 operations
-  const std::vector<std::vector<double>> rows = MakeScheduleProblem(context)->Features();
+  const std::vector<std::vector<double>> rows = MakeScheduleProblem(context)->Prior().features;
   EXPECT_EQ(rows,
             (std::vector<std::vector<double>>{{0, 0.3, 2.0 / 3, 0, 1}, {0.5, 0.1, 1.0 / 3, 0, 0}}))
       << "the second has nothing to choose";
   context.estimates["latency"] = {.offset = 1, .effects = {{0, 0}, {0}}};
-  EXPECT_EQ(MakeScheduleProblem(context)->Features()[0].back(), 0) << "as is estimated";
+  EXPECT_EQ(MakeScheduleProblem(context)->Prior().features[0].back(), 0) << "as is estimated";
 }
 
 TEST(ScheduleEnv, KnowsTheBytesOfWhatItBeginsWith) {
@@ -102,7 +102,9 @@ TEST(ScheduleEnv, KnowsTheBytesOfWhatItBeginsWith) {
   })");
   InferTypes(graph);
   context.graph = std::make_shared<const Graph>(std::move(graph));
-  const auto bytes = [&] { return MakeScheduleProblem(context)->LowerBounds().at("weight_bytes"); };
+  const auto bytes = [&] {
+    return MakeScheduleProblem(context)->Prior().LowerBounds().at("weight_bytes");
+  };
   EXPECT_EQ(bytes(), 4 * (6 * 8 + 4 * 6));
   Strategy base;
   base.target = "native";

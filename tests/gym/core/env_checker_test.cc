@@ -268,56 +268,56 @@ INSTANTIATE_TEST_SUITE_P(
         WithProblem(
             "SumsThatAreNotWhatIsEvaluated",
             [](FakeProblemParts& parts) {
-              parts.costs = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, 1, 2.5}}}}};
+              parts.prior.costs = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, 1, 2.5}}}}};
             },
-            "problem: 'cost' is not the sum that AdditiveCosts declares"),
+            "problem: 'cost' is not the sum that the problem declares"),
         WithProblem(
             "SumsOfNoMetric",
             [](FakeProblemParts& parts) {
-              parts.costs = {{"size", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
+              parts.prior.costs = {{"size", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
             },
             "problem: sums of 'size', which is not a metric"),
         WithProblem(
             "EstimatesOfNoMetric",
             [](FakeProblemParts& parts) {
-              parts.estimates = {{"size", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
+              parts.prior.estimates = {{"size", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
             },
             "problem: estimates of 'size', which is not a metric"),
         WithProblem(
             "EstimatesThatAreNotFinite",
             [](FakeProblemParts& parts) {
               constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-              parts.estimates = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, kNone, 2}}}}};
+              parts.prior.estimates = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, kNone, 2}}}}};
             },
             "problem: estimates of 'cost' not finite"),
         WithProblem(
             "ARelevanceBelowZero",
             [](FakeProblemParts& parts) {
-              parts.relevance = {1, -1};
+              parts.prior.relevance = {1, -1};
             },
             "must hold: a relevance is finite and not negative"),
         WithProblem(
             "ACoverTwice",
             [](FakeProblemParts& parts) {
-              parts.covers = {{{0, 1}, 1, 2}, {{0, 1}, 2, 1}};
+              parts.prior.cover_front = {{{0, 1}, 1, 2}, {{0, 1}, 2, 1}};
             },
             "problem: a cover occurs twice"),
         WithProblem(
             "ACoverThatIsNotLegal",
             [](FakeProblemParts& parts) {
-              parts.covers = {{{0, 7}, 1, 2}};
+              parts.prior.cover_front = {{{0, 7}, 1, 2}};
             },
             "choice 7 of decision 'b' must be between 0 and 2"),
         WithProblem(
             "ACoverForLessThanNothing",
             [](FakeProblemParts& parts) {
-              parts.covers = {{{0, 1}, -1, 2}};
+              parts.prior.cover_front = {{{0, 1}, -1, 2}};
             },
             "problem: a cover costs less than nothing, or no number"),
         WithProblem(
             "HalfABoundary",
             [](FakeProblemParts& parts) {
-              parts.covers = {{{0, 1}, 1, 0.5}};
+              parts.prior.cover_front = {{{0, 1}, 1, 0.5}};
             },
             "problem: the boundaries of a cover are not a count"),
         WithProblem(
@@ -410,9 +410,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(CheckEnv, PassesSumsCoversAndRungsThatAreRight) {
   FakeProblemParts parts;
-  parts.costs = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
-  parts.estimates = {{"cost", {.offset = 3, .effects = {{0, 9}, {0, 0, 0}}}}};
-  parts.covers = {{{0, 0}, 1, 1}, {{0, 1}, 2, 0}};
+  parts.prior.costs = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
+  parts.prior.estimates = {{"cost", {.offset = 3, .effects = {{0, 9}, {0, 0, 0}}}}};
+  parts.prior.cover_front = {{{0, 0}, 1, 1}, {{0, 1}, 2, 0}};
   parts.rungs = 1;
   parts.evaluate_roughly = [](std::size_t, const Assignment&) {
     return Evaluation{.metrics = {{"cost", 8}}, .failure = {}, .record = ""};

@@ -248,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 std::unique_ptr<Env> Walked(FakeProblemParts parts,
                             std::vector<std::vector<double>> features = {}) {
-  parts.features = std::move(features);
+  parts.prior.features = std::move(features);
   return MakeDecisionEnv(std::make_unique<FakeProblem>(std::move(parts)),
                          {.facts = {.id = "Walk-v0"}, .reward = [](const Evaluation& result) {
                             return result.failure ? -100 : -result.metrics.at("cost");

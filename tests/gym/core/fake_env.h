@@ -65,11 +65,7 @@ struct FakeProblemParts {
   std::string hash = "fake";
   std::size_t parallelism = 1;
   ChoiceMask mask = {};
-  std::vector<std::vector<double>> features = {};
-  std::vector<double> relevance = {};
-  std::map<std::string, AdditiveCost> costs = {};
-  std::map<std::string, AdditiveCost> estimates = {};
-  std::vector<CoverPoint> covers = {};
+  PriorKnowledge prior = {};
   std::size_t rungs = 0;
   std::function<Evaluation(std::size_t rung, const Assignment&)> evaluate_roughly = {};
   std::function<void(const Assignment&, const Evaluation&)> recall = {};
@@ -84,10 +80,7 @@ class FakeProblem final : public SearchProblem {
     return parts_.decisions;
   }
   [[nodiscard]] std::vector<std::string> DoMetrics() const override { return parts_.metrics; }
-  [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override {
-    return parts_.features;
-  }
-  [[nodiscard]] std::vector<double> DoRelevance() const override { return parts_.relevance; }
+  [[nodiscard]] PriorKnowledge DoPrior() const override { return parts_.prior; }
   [[nodiscard]] bool DoMasked() const override { return parts_.mask != nullptr; }
   [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
     return parts_.mask(prefix);
@@ -108,13 +101,6 @@ class FakeProblem final : public SearchProblem {
   void DoRecall(const Assignment& assignment, const Evaluation& evaluation) override {
     if (parts_.recall) parts_.recall(assignment, evaluation);
   }
-  [[nodiscard]] std::map<std::string, AdditiveCost> DoAdditiveCosts() const override {
-    return parts_.costs;
-  }
-  [[nodiscard]] std::map<std::string, AdditiveCost> DoEstimates() const override {
-    return parts_.estimates;
-  }
-  [[nodiscard]] std::vector<CoverPoint> DoCoverFront() const override { return parts_.covers; }
   [[nodiscard]] std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
     return parts_.anchors;
   }

@@ -189,13 +189,41 @@ TEST(SearchProblem, RefusesARelevanceThatDoesNotFit) {
   for (const std::vector<double>& relevance :
        {std::vector<double>{1}, std::vector<double>{1, -1}, std::vector<double>{infinite, 1}}) {
     FakeProblemParts parts;
-    parts.relevance = relevance;
-    EXPECT_THROW(static_cast<void>(FakeProblem(parts).Relevance()), InternalError);
+    parts.prior.relevance = relevance;
+    EXPECT_THROW(static_cast<void>(FakeProblem(parts).Prior().relevance), InternalError);
   }
   FakeProblemParts parts;
-  EXPECT_TRUE(FakeProblem(parts).Relevance().empty());
-  parts.relevance = {0, 3.5};
-  EXPECT_EQ(FakeProblem(parts).Relevance(), parts.relevance);
+  EXPECT_TRUE(FakeProblem(parts).Prior().relevance.empty());
+  parts.prior.relevance = {0, 3.5};
+  EXPECT_EQ(FakeProblem(parts).Prior().relevance, parts.prior.relevance);
+}
+
+TEST(SearchProblem, ComputesNoLowerBoundsUntilAsked) {
+  int computed = 0;
+  FakeProblemParts parts;
+  parts.prior.compute_bounds = [&] {
+    ++computed;
+    return std::map<std::string, double>{{"cost", 0.5}};
+  };
+  const FakeProblem problem(parts);
+  const PriorKnowledge prior = problem.Prior();
+  EXPECT_EQ(computed, 0);
+  EXPECT_EQ(prior.LowerBounds().at("cost"), 0.5);
+  EXPECT_EQ(computed, 1);
+}
+
+TEST(SearchProblem, RefusesALowerBoundThatIsOfNoMetricOrNotFinite) {
+  for (const std::map<std::string, double>& bounds :
+       {std::map<std::string, double>{{"size", 1}}, {{"cost", std::nan("")}}}) {
+    FakeProblemParts parts;
+    parts.prior.compute_bounds = [&] { return bounds; };
+    const FakeProblem problem(parts);
+    EXPECT_THROW(static_cast<void>(problem.Prior().LowerBounds()), InternalError);
+  }
+}
+
+TEST(SearchProblem, KnowsNoLowerBoundsByDefault) {
+  EXPECT_TRUE(FakeProblem({}).Prior().LowerBounds().empty());
 }
 
 TEST_P(ProblemThatBreaksItsPromises, IsFoundOut) {

@@ -68,15 +68,16 @@ TEST(DescribeSpace, SaysWhatIsDecidedAndWhetherTheGoalIsRuledOut) {
     }
     void DoEvaluate(std::span<const Assignment> /*batch*/, const Done& /*done*/,
                     const std::function<bool()>& /*stop*/) override {}
-    [[nodiscard]] std::map<std::string, double> DoLowerBounds() const override {
-      return {{"size", 25}, {"error", 0}};
-    }
-    [[nodiscard]] std::map<std::string, AdditiveCost> DoEstimates() const override {
-      return {{"cost",
-               {.offset = 9, .effects = {{0, -1}, {0, 1, -2}, {0, 0}, {0, 0}, {0, 0}, {0, 0.5}}}},
-              // Below its bound, which nothing is.
-              {"size",
-               {.offset = 30, .effects = {{0, -40}, {0, 0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}}}};
+    [[nodiscard]] PriorKnowledge DoPrior() const override {
+      const auto bounds = [] { return std::map<std::string, double>{{"size", 25}, {"error", 0}}; };
+      return {.estimates = {{"cost",
+                             {.offset = 9,
+                              .effects = {{0, -1}, {0, 1, -2}, {0, 0}, {0, 0}, {0, 0}, {0, 0.5}}}},
+                            // Below its bound, which nothing is.
+                            {"size",
+                             {.offset = 30,
+                              .effects = {{0, -40}, {0, 0, 0}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}}}},
+              .compute_bounds = bounds};
     }
     [[nodiscard]] std::vector<std::pair<std::string, Assignment>> DoAnchors() const override {
       return {{"plain", Assignment(6, 0)}};
@@ -159,14 +160,13 @@ TEST(AgentSetupFor, TellsWhatIsEstimatedAndKnown) {
     [[nodiscard]] std::vector<std::string> DoMetrics() const override { return {"cost", "size"}; }
     void DoEvaluate(std::span<const Assignment> /*batch*/, const Done& /*done*/,
                     const std::function<bool()>& /*stop*/) override {}
-    [[nodiscard]] std::map<std::string, AdditiveCost> DoAdditiveCosts() const override {
-      return {{"size", {.offset = 8, .effects = {{0, -4}}}}};
+    [[nodiscard]] PriorKnowledge DoPrior() const override {
+      const AdditiveCost size = {.offset = 8, .effects = {{0, -4}}};
+      return {.costs = {{"size", size}},
+              .estimates = {{"size", size}},
+              .features = {{0.5}},
+              .relevance = {12}};
     }
-    [[nodiscard]] std::map<std::string, AdditiveCost> DoEstimates() const override {
-      return {{"size", {.offset = 8, .effects = {{0, -4}}}}};
-    }
-    [[nodiscard]] std::vector<std::vector<double>> DoFeatures() const override { return {{0.5}}; }
-    [[nodiscard]] std::vector<double> DoRelevance() const override { return {12}; }
     [[nodiscard]] std::string DoDescribe(const Assignment& /*assignment*/) const override {
       return "{}";
     }
@@ -176,8 +176,8 @@ TEST(AgentSetupFor, TellsWhatIsEstimatedAndKnown) {
   const Known problem;
   const AgentSetup setup = AgentSetupFor(problem, {{"cost"}, {{"size", 2}}}, 0);
   EXPECT_TRUE(setup.costs.empty()) << "not all that matters is a sum";
-  EXPECT_EQ(setup.features, (std::vector<std::vector<double>>{{0.5}}));
-  EXPECT_EQ(setup.relevance, std::vector<double>{12});
+  EXPECT_EQ(setup.prior.features, (std::vector<std::vector<double>>{{0.5}}));
+  EXPECT_EQ(setup.prior.relevance, std::vector<double>{12});
   // Nothing is expected of the cost; the limit is told as constraints are: relative to it.
   EXPECT_EQ(setup.estimates, (std::vector<AdditiveCost>{{.offset = 0, .effects = {{0, 0}}},
                                                         {.offset = 3, .effects = {{0, -2}}}}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -34,6 +35,7 @@ class NoisyProblem final : public SearchProblem {
   bool some_fail = false;
   bool blind = false;     // rough sizes are all 1, as accuracy on few samples may be
   bool one_size = false;  // so are full ones
+  PriorKnowledge prior;
   std::multiset<Assignment> rough_tried;  // on the first rung
   std::multiset<Assignment> tried_again;  // on the second
   std::multiset<Assignment> tried;
@@ -54,6 +56,7 @@ class NoisyProblem final : public SearchProblem {
     return ChoicesAsJson(decisions_, a);
   }
   std::string DoHash() const override { return "noisy"; }
+  PriorKnowledge DoPrior() const override { return prior; }
   void DoEvaluate(std::span<const Assignment> batch, const Done& done,
                   const std::function<bool()>& stop) override {
     for (std::size_t i = 0; i < batch.size() && !stop(); ++i) {
@@ -301,6 +304,16 @@ TEST(Race, RefusesToRecallWhatNoSuchRaceLeaves) {
   EXPECT_THROW(recall({all}, all), UserError);
   EXPECT_THROW(recall({{{"cost", 1}}, all}, all), UserError);
   EXPECT_THROW(recall({all, all}, {{"size", 1}}), UserError);
+}
+
+TEST(Race, KnowsBeforehandWhatTheProblemKnows) {
+  NoisyProblem inner;
+  inner.prior.relevance = {3, 0, 1};
+  inner.prior.compute_bounds = [] { return std::map<std::string, double>{{"size", 1}}; };
+  const RacingProblem problem(inner, Options(1).objective, {}, [](const std::string&) {});
+  const PriorKnowledge prior = problem.Prior();
+  EXPECT_EQ(prior.relevance, inner.prior.relevance);
+  EXPECT_EQ(prior.LowerBounds().at("size"), 1);
 }
 
 TEST(Race, RefusesAProblemThatHasNothingRough) {
