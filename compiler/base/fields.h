@@ -13,6 +13,8 @@
 //
 // A file that calls WriteJson must include <nlohmann/json.hpp>; other files compile faster without
 // it.
+//
+// An enum, or another type that JSON holds as a string, specializes StringForm (string_form.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +29,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "compiler/base/error.h"
 #include "compiler/base/json_value.h"
+#include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
 
 namespace msc {
@@ -46,6 +50,14 @@ template <class T>
 struct IsStringMap : std::false_type {};
 template <class T>
 struct IsStringMap<std::map<std::string, T>> : std::true_type {};
+template <class T>
+struct IsJsonText : std::false_type {};
+template <class T>
+struct IsJsonText<JsonText<T>> : std::true_type {};
+template <class T>
+concept HasStringForm = requires(const T& value) {
+  StringForm<T>::Write(value);
+};
 
 }  // namespace detail
 
@@ -82,12 +94,28 @@ void ReadStruct(const nlohmann::json& json, const std::string& path, T& value) {
 }
 
 template <class T>
+[[nodiscard]] T ReadFromString(const nlohmann::json& json, const std::string& path,
+                               const Within& within) {
+  const std::string text = ReadString(json, path, within);
+  try {
+    return StringForm<T>::Read(text);
+  } catch (const UserError& error) {
+    throw UserError("'" + path + "': " + error.what());
+  }
+}
+
+template <class T>
 void ReadList(const nlohmann::json& json, const std::string& path, std::vector<T>& value,
               const Within& within) {
   const auto items = ItemsOf(json, path);
   value.clear();
   for (std::size_t i = 0; i < items.size(); ++i) {
-    ReadJson(*items[i], path + "[" + std::to_string(i) + "]", value.emplace_back(), within);
+    const std::string at = path + "[" + std::to_string(i) + "]";
+    if constexpr (HasStringForm<T>) {
+      value.push_back(ReadFromString<T>(*items[i], at, within));
+    } else {
+      ReadJson(*items[i], at, value.emplace_back(), within);
+    }
   }
 }
 
@@ -126,6 +154,11 @@ void ReadJson(const nlohmann::json& json, const std::string& path, T& value, con
     detail::ReadList(json, path, value, within);
   } else if constexpr (detail::IsStringMap<T>::value) {
     detail::ReadMap(json, path, value, within);
+  } else if constexpr (detail::HasStringForm<T>) {
+    value = detail::ReadFromString<T>(json, path, within);
+  } else if constexpr (detail::IsJsonText<T>::value) {
+    ReadJson(*detail::SharedJson(detail::ReadString(json, path, within), "'" + path + "'"), path,
+             value.value);
   } else if constexpr (std::is_same_v<T, bool>) {
     value = detail::ReadBool(json, path);
   } else if constexpr (std::is_same_v<T, std::string>) {
@@ -164,6 +197,12 @@ void WriteTo(nlohmann::json& json, const T& value) {
   } else if constexpr (IsStringMap<T>::value) {
     MakeObject(json);
     for (const auto& [key, item] : value) WriteTo(AddMember(json, key), item);
+  } else if constexpr (HasStringForm<T>) {
+    Write(json, StringForm<T>::Write(value));
+  } else if constexpr (IsJsonText<T>::value) {
+    const auto inner = NullJson();
+    WriteTo(*inner, value.value);
+    Write(json, TextOf(*inner, -1));
   } else if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
     Write(json, value);
   } else if constexpr (std::is_floating_point_v<T>) {

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "compiler/base/result.h"
+#include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
 
 namespace msc::cost {
@@ -118,3 +120,13 @@ struct Outcome {
 [[nodiscard]] Result<Outcome> OutcomeFromJson(std::string_view text);
 
 }  // namespace msc::cost
+
+namespace msc {
+
+template <>
+struct StringForm<Result<cost::Outcome>> {
+  static std::string Write(const Result<cost::Outcome>& result) { return cost::ToJson(result); }
+  static Result<cost::Outcome> Read(const std::string& text) { return cost::OutcomeFromJson(text); }
+};
+
+}  // namespace msc

@@ -2,6 +2,10 @@
 
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/json_value.h"
+
 namespace msc::envs {
 namespace {
 
@@ -19,6 +23,14 @@ void AddMetrics(const cost::Outcome& outcome, std::map<std::string, double>& met
   if (const auto drop = outcome.quality.AccuracyDrop()) set(kAccuracyDrop, *drop);
   set(kWeightBytes, static_cast<double>(outcome.weight_bytes));
   set(kPeakBytes, static_cast<double>(outcome.peak_bytes));
+}
+
+/// Returns a member of a record; null if it is absent.
+nlohmann::json Recorded(const gym::Evaluation& evaluation, const char* key) {
+  if (evaluation.record.empty()) return {};
+  const nlohmann::json record = ParseJson(evaluation.record, "a trial's record");
+  const auto member = record.find(key);
+  return member == record.end() ? nlohmann::json() : *member;
 }
 
 }  // namespace
@@ -46,6 +58,17 @@ gym::Evaluation ToEvaluation(const Result<cost::Outcome>& result,
   evaluation.record =
       R"({"strategy_hash":")" + strategy_hash + R"(","result":)" + cost::ToJson(result) + "}";
   return evaluation;
+}
+
+std::optional<Result<cost::Outcome>> RecordedOutcome(const gym::Evaluation& evaluation) {
+  const nlohmann::json result = Recorded(evaluation, "result");
+  if (result.is_null()) return std::nullopt;
+  return cost::OutcomeFromJson(result.dump());
+}
+
+std::string RecordedStrategyHash(const gym::Evaluation& evaluation) {
+  const nlohmann::json hash = Recorded(evaluation, "strategy_hash");
+  return hash.is_string() ? hash.get<std::string>() : "";
 }
 
 }  // namespace msc::envs

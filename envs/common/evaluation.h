@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,5 +36,11 @@ enum class EnergyMetric : unsigned char { kAbsent, kPresent };
 /// Converts an outcome for a study. `record` becomes {"strategy_hash": ..., "result": ...}.
 [[nodiscard]] gym::Evaluation ToEvaluation(const Result<cost::Outcome>& result,
                                            const std::string& strategy_hash);
+
+/// Return parts of a record that ToEvaluation wrote: the result, or nothing if the evaluation has
+/// none; and the hash, or an empty text.
+[[nodiscard]] std::optional<Result<cost::Outcome>> RecordedOutcome(
+    const gym::Evaluation& evaluation);
+[[nodiscard]] std::string RecordedStrategyHash(const gym::Evaluation& evaluation);
 
 }  // namespace msc::envs

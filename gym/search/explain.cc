@@ -125,7 +125,6 @@ class Explanation {
     const double half = (Passed() + until) / 2;
     std::vector<Strategy> strategies = {winner};
     std::vector<std::size_t> timed;  // indices into findings_.neighbours
-    const std::string beside = cost::ToJson(Result<cost::Outcome>(judged));
     for (Step& step : steps) {
       if (strategies.size() > 1 && Passed() > half) break;
       auto fitted = evaluator_.Fit(step.strategy, [&] { return Over(seconds_); });
@@ -145,8 +144,8 @@ class Explanation {
       }
       findings_.neighbours.push_back({.decision = problem_.decisions().at(step.decision).name,
                                       .choice = step.choice,
-                                      .result = cost::ToJson(*result),
-                                      .winner = beside});
+                                      .result = *result,
+                                      .winner = judged});
     }
     return timed.empty() || Time(std::move(strategies), timed, until);
   }
@@ -162,13 +161,11 @@ class Explanation {
     const auto times = evaluator_.TimeOnce(std::move(strategies), part, stop_);
     if (times.size() != count) return false;
     if (!times[0].ok()) return true;
-    const auto add = [](std::string& json, const Result<cost::Outcome>& time) {
-      Result<cost::Outcome> result = cost::OutcomeFromJson(json);
+    const auto add = [](Result<cost::Outcome>& result, const Result<cost::Outcome>& time) {
       if (time.ok()) {
         result.value().latency = time.value().latency;
-        json = cost::ToJson(result);
       } else {
-        json = cost::ToJson(time);
+        result = time;
       }
     };
     for (std::size_t i = 0; i < timed.size(); ++i) {
@@ -266,12 +263,11 @@ void ExplainWinner(double seconds, double after, const SearchProblem& problem,
 }
 
 std::string NeighbourText(const ObjectiveConfig& objective, const Neighbour& neighbour) {
-  const Result<cost::Outcome> result = cost::OutcomeFromJson(neighbour.result);
-  const Result<cost::Outcome> beside = cost::OutcomeFromJson(neighbour.winner);
+  const Result<cost::Outcome>& result = neighbour.result;
   if (!result.ok()) return neighbour.choice + " instead fails: " + result.failure().detail;
-  if (!beside.ok()) return neighbour.choice + " instead cannot be compared";
+  if (!neighbour.winner.ok()) return neighbour.choice + " instead cannot be compared";
   const cost::Outcome& other = result.value();
-  const cost::Outcome& winner = beside.value();
+  const cost::Outcome& winner = neighbour.winner.value();
   std::string text = neighbour.choice + " instead would ";
   if (other.latency && winner.latency) {
     text += "be " + SpeedText(*other.latency, *winner.latency) + " and ";

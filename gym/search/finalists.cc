@@ -8,11 +8,8 @@
 #include <string>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "compiler/base/duration_text.h"
 #include "compiler/base/error.h"
-#include "compiler/base/fields.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
 #include "gym/search/config.h"
@@ -56,15 +53,6 @@ std::optional<std::uint64_t> NearestFinalist(const Objective& objective,
     least = std::move(key);
   }
   return nearest;
-}
-
-/// Returns the result that a trial recorded: JSON of a Result<cost::Outcome>.
-std::string ResultOf(const Trial& trial) {
-  const std::string& record = trial.evaluation.record;
-  if (record.empty()) return "";
-  const nlohmann::json parsed = ParseJson(record, "a trial's record");
-  const auto result = parsed.find("result");
-  return result == parsed.end() ? "" : result->dump();
 }
 
 class Finals {
@@ -208,7 +196,7 @@ class Finals {
 
   [[nodiscard]] bool IsBestSlower() const {
     if (!findings_.best) return false;
-    const auto outcome = cost::OutcomeFromJson(findings_.finalists[*findings_.best].result);
+    const Result<cost::Outcome>& outcome = findings_.finalists[*findings_.best].result;
     return outcome.ok() && IsSlower(outcome.value());
   }
 
@@ -277,7 +265,7 @@ class Finals {
     auto fitted = evaluator_.Fit(judged.finalist.strategy, stop_);
     if (!fitted) return std::nullopt;
     if (!fitted->ok()) {
-      judged.finalist.result = cost::ToJson(Result<cost::Outcome>(fitted->failure()));
+      judged.finalist.result = fitted->failure();
       return judged;
     }
     judged.finalist.strategy = std::move(*fitted).value();
@@ -286,7 +274,7 @@ class Finals {
                          {.first = findings_.judged_from, .fresh = findings_.fresh_from}, stop_);
     if (!outcome) return std::nullopt;
     if (outcome->ok()) judged.outcome = outcome->value();
-    judged.finalist.result = cost::ToJson(*outcome);
+    judged.finalist.result = *outcome;
     return judged;
   }
 
@@ -320,12 +308,11 @@ class Finals {
     std::vector<std::size_t> compared;  // indices of timed targets in findings_.compared
     const TargetRegistry targets = MakeTargets();
     for (const std::string& spec : config_.compare) {
-      findings_.compared.push_back({.target = spec, .result = {}});
+      findings_.compared.push_back({.target = spec});
       try {
         (void)targets.Get(spec);
       } catch (const UserError& absent) {
-        findings_.compared.back().result =
-            cost::ToJson(Result<cost::Outcome>(Failure{FailureKind::kUnsupported, absent.what()}));
+        findings_.compared.back().result = Failure{FailureKind::kUnsupported, absent.what()};
         continue;
       }
       compared.push_back(findings_.compared.size() - 1);
@@ -338,7 +325,7 @@ class Finals {
       return false;
     }
     for (std::size_t i = 0; i < compared.size(); ++i) {
-      findings_.compared[compared[i]].result = cost::ToJson(timed[group.size() + i]);
+      findings_.compared[compared[i]].result = timed[group.size() + i];
     }
     for (std::size_t i = 0; i < group.size(); ++i) {
       Judged& judged = group[i];
@@ -347,7 +334,7 @@ class Finals {
         judged.outcome.latency = result.value().latency;
         result = judged.outcome;
       }
-      judged.finalist.result = cost::ToJson(result);
+      judged.finalist.result = std::move(result);
       findings_.finalists.push_back(std::move(judged.finalist));
     }
     TakeBest();
@@ -371,9 +358,9 @@ class Finals {
     }
     findings_.timings = 0;
     for (Judged& judged : holding_) {
-      const Result<cost::Outcome> tried = cost::OutcomeFromJson(ResultOf(trials_[judged.index]));
-      if (tried.ok()) judged.outcome.latency = tried.value().latency;
-      judged.finalist.result = cost::ToJson(Result<cost::Outcome>(judged.outcome));
+      const auto tried = envs::RecordedOutcome(trials_[judged.index].evaluation);
+      if (tried && tried->ok()) judged.outcome.latency = tried->value().latency;
+      judged.finalist.result = judged.outcome;
       findings_.finalists.push_back(std::move(judged.finalist));
     }
     if (findings_.finalists.empty()) TakeTrial();
@@ -391,14 +378,14 @@ class Finals {
       const Trial& trial = trials_[index];
       const bool rejected = std::any_of(missed_.begin(), missed_.end(),
                                         [&](const Miss& missed) { return missed.index == index; });
-      std::string result = ResultOf(trial);
-      if (rejected || result.empty()) continue;
+      auto result = envs::RecordedOutcome(trial.evaluation);
+      if (rejected || !result) continue;
       auto fitted = evaluator_.Fit(StrategyFromJson(problem_.Describe(trial.assignment), "a trial"),
                                    asked_to_stop_);
       if (!fitted || !fitted->ok()) continue;
       findings_.finalists.push_back({.trial = trial.number,
                                      .strategy = std::move(*fitted).value(),
-                                     .result = std::move(result)});
+                                     .result = *std::move(result)});
       return;
     }
   }

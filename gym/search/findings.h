@@ -6,9 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "compiler/base/result.h"
+#include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
+#include "compiler/compress/distill/trainer.h"
 #include "compiler/strategy/strategy.h"
 #include "cost/measure/child_protocol.h"
+#include "cost/model/outcome.h"
 #include "gym/core/problem.h"
 #include "gym/search/config.h"
 
@@ -37,7 +41,7 @@ struct LayerSensitivity {
 struct Finalist {
   std::uint64_t trial = 0;
   Strategy strategy;
-  std::string result;  ///< JSON of a Result<cost::Outcome>
+  Result<cost::Outcome> result = Failure{};
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("trial", self.trial, "number of the trial");
@@ -50,7 +54,7 @@ struct Finalist {
 /// A trial that ranked as a finalist but violates a limit on the samples of finalists.
 struct Rejected {
   std::uint64_t trial = 0;
-  std::string result;  ///< JSON of a Result<cost::Outcome>, without latency
+  Result<cost::Outcome> result = Failure{};  ///< without latency
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("trial", self.trial, "number of the trial");
@@ -60,8 +64,8 @@ struct Rejected {
 
 /// The uncompressed model on another target, timed beside the finalists.
 struct Compared {
-  std::string target;  ///< spec
-  std::string result;  ///< JSON of a Result<cost::Outcome>, without quality
+  std::string target;                        ///< spec
+  Result<cost::Outcome> result = Failure{};  ///< without quality
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("target", self.target, "target that ran the uncompressed model");
@@ -71,10 +75,11 @@ struct Compared {
 
 /// The winner with one decision changed, measured beside it.
 struct Neighbour {
-  std::string decision;  ///< name of the decision
-  std::string choice;    ///< replaces the winner's choice
-  std::string result;    ///< JSON of a Result<cost::Outcome> on the samples of a trial
-  std::string winner;    ///< likewise for the winner, on the same samples and timed together
+  std::string decision;                      ///< name of the decision
+  std::string choice;                        ///< replaces the winner's choice
+  Result<cost::Outcome> result = Failure{};  ///< on the samples of a trial
+  /// Of the winner, on the same samples and timed together.
+  Result<cost::Outcome> winner = Failure{};
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("decision", self.decision, "name of the decision");
@@ -87,7 +92,7 @@ struct Neighbour {
 /// An additional training by a recipe.
 struct RecipeRepeat {
   std::uint64_t seed = 0;
-  std::string result;  ///< JSON of a Result<cost::Outcome>, quality only
+  Result<cost::Outcome> result = Failure{};  ///< quality only
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("seed", self.seed, "seed of the order of samples");
@@ -98,7 +103,7 @@ struct RecipeRepeat {
 /// A recipe that was trained several times with seeds that no trial used (recipe_finalists.h).
 struct RecipeFinalist {
   std::uint64_t trial = 0;
-  std::string recipe;                     ///< JSON of the trial's TrainSettings
+  TrainSettings recipe;                   ///< settings of the trial's training
   std::vector<RecipeRepeat> repeats;      ///< those finished so far
   std::map<std::string, double> metrics;  ///< means over the trainings that did not fail
   /// By metric, half the width of the 95 % interval of its mean; covers the spread of trainings and
@@ -110,7 +115,8 @@ struct RecipeFinalist {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("trial", self.trial, "number of the trial");
-    visit("recipe", self.recipe, "settings of the training");
+    JsonText recipe{self.recipe};
+    visit("recipe", recipe, "settings of the training");
     visit("repeats", self.repeats, "trainings with other seeds");
     visit("metrics", self.metrics, "means over the repeats that did not fail");
     visit("margins", self.margins, "half widths of the 95 % intervals of the means");

@@ -9,8 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include <nlohmann/json.hpp>
-
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
@@ -106,15 +104,16 @@ void WriteRecipes(const RunPaths& paths, const Objective& objective, const Searc
   const Findings& findings = result.findings;
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(objective, result.study));
   WriteFileAtomic(paths.results(), ResultsJson(findings));
-  const auto write = [](const std::string& folder, const std::string& recipe) {
+  const auto write = [](const std::string& folder, const TrainSettings& recipe) {
     MakeFolders(folder);
-    WriteFileAtomic(RecipeFile(folder), ParseJson(recipe, "the recipe").dump(2) + "\n");
+    WriteFileAtomic(RecipeFile(folder), ToJsonText(recipe, 2) + "\n");
   };
   std::filesystem::remove_all(paths.nearest());
   if (findings.best) {
     write(paths.best(), findings.recipes[*findings.best].recipe);
   } else if (result.study.best && (findings.recipes.empty() || !AllTrained(findings))) {
-    write(paths.best(), problem.Describe(result.study.trials[*result.study.best].assignment));
+    const Assignment& best = result.study.trials[*result.study.best].assignment;
+    write(paths.best(), FromJsonText<TrainSettings>(problem.Describe(best), "the recipe"));
   } else {
     std::filesystem::remove(RecipeFile(paths.best()));
     if (findings.nearest) write(paths.nearest(), findings.recipes[*findings.nearest].recipe);

@@ -75,10 +75,10 @@ void Summarize(double steps, RecipeFinalist& recipe) {
   DrawsOf draws;
   DrawsOf fresh;
   for (const RecipeRepeat& repeat : recipe.repeats) {
-    const Result<cost::Outcome> result = cost::OutcomeFromJson(repeat.result);
-    if (!result.ok()) continue;
-    Add(result.value().quality, draws);
-    if (result.value().fresh) Add(*result.value().fresh, fresh);
+    if (!repeat.result.ok()) continue;
+    const cost::Outcome& outcome = repeat.result.value();
+    Add(outcome.quality, draws);
+    if (outcome.fresh) Add(*outcome.fresh, fresh);
   }
   Summarize(draws, recipe.metrics, recipe.margins);
   Summarize(fresh, recipe.fresh_metrics, recipe.fresh_margins);
@@ -150,7 +150,8 @@ std::vector<RecipeFinalist> Chosen(const std::vector<const Trial*>& trials, cons
   for (const Trial* trial : trials) {
     RecipeFinalist& recipe = recipes.emplace_back();
     recipe.trial = trial->number;
-    recipe.recipe = how.describe(trial->assignment);
+    recipe.recipe =
+        FromJsonText<TrainSettings>(how.describe(trial->assignment), "a trial's recipe");
     const auto known = std::find_if(before.begin(), before.end(), [&](const RecipeFinalist& other) {
       return other.recipe == recipe.recipe;
     });
@@ -198,14 +199,14 @@ bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials
           "[finalists] recipe " + std::to_string(i + 1) + "/" + std::to_string(chosen.size()) +
           ", repeat " + std::to_string(repeat + 1) + "/" + std::to_string(kRecipeRepeats) + " | ";
       how.say(at + estimate.Text(0));
-      auto settings = FromJsonText<TrainSettings>(recipe.recipe, "a trial's recipe");
+      TrainSettings settings = recipe.recipe;
       settings.seed += repeat + 1;
       const auto outcome =
           how.train(settings, [&](double share) { how.say(at + estimate.Text(share * steps)); });
       late = !outcome && how.late && how.late(0);
       if (late) break;
       if (!outcome) return false;
-      recipe.repeats.push_back({.seed = settings.seed, .result = cost::ToJson(*outcome)});
+      recipe.repeats.push_back({.seed = settings.seed, .result = *outcome});
       Summarize(steps, recipe);
       estimate.Finish(steps);
       how.keep(findings);
@@ -226,20 +227,19 @@ bool AllTrained(const Findings& findings) {
 }
 
 std::size_t FailuresOf(const RecipeFinalist& recipe) {
-  return static_cast<std::size_t>(std::count_if(
-      recipe.repeats.begin(), recipe.repeats.end(),
-      [](const RecipeRepeat& repeat) { return !cost::OutcomeFromJson(repeat.result).ok(); }));
+  return static_cast<std::size_t>(
+      std::count_if(recipe.repeats.begin(), recipe.repeats.end(),
+                    [](const RecipeRepeat& repeat) { return !repeat.result.ok(); }));
 }
 
 Evaluation EvaluationOf(const RecipeFinalist& recipe) {
   Evaluation evaluation;
   for (const RecipeRepeat& repeat : recipe.repeats) {
-    const Result<cost::Outcome> result = cost::OutcomeFromJson(repeat.result);
-    if (result.ok()) continue;
-    evaluation.failure =
-        Failure{result.failure().kind, std::to_string(FailuresOf(recipe)) + " of " +
-                                           std::to_string(recipe.repeats.size()) +
-                                           " trainings failed: " + result.failure().detail};
+    if (repeat.result.ok()) continue;
+    const Failure& failure = repeat.result.failure();
+    evaluation.failure = Failure{failure.kind, std::to_string(FailuresOf(recipe)) + " of " +
+                                                   std::to_string(recipe.repeats.size()) +
+                                                   " trainings failed: " + failure.detail};
     return evaluation;
   }
   evaluation.metrics = recipe.metrics;

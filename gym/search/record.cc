@@ -71,8 +71,7 @@ std::string ToRecord(const Findings& findings) {
 }
 
 Evaluation EvaluationOf(const Finalist& finalist) {
-  return envs::ToEvaluation(cost::OutcomeFromJson(finalist.result),
-                            StrategyHash(finalist.strategy));
+  return envs::ToEvaluation(finalist.result, StrategyHash(finalist.strategy));
 }
 
 SearchRecords FindSearchRecords(std::span<const std::string> records) {

@@ -125,7 +125,7 @@ std::string ComparedLines(const Findings& findings) {
   std::string verdicts;
   for (const Compared& compared : findings.compared) {
     const std::string name = "f32 on " + compared.target;
-    const Result<cost::Outcome> result = cost::OutcomeFromJson(compared.result);
+    const Result<cost::Outcome>& result = compared.result;
     if (!result.ok()) {
       rows += "  " + name + " failed: " + result.failure().detail + '\n';
       continue;
@@ -228,8 +228,7 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
     if (evaluation.failure) {
       text << "  " << name << " failed: " << evaluation.failure->detail << '\n';
     } else {
-      text << Line(name.c_str(), evaluation,
-                   EnergyText(cost::OutcomeFromJson(finalist.result).value()));
+      text << Line(name.c_str(), evaluation, EnergyText(finalist.result.value()));
     }
   }
   text << ComparedLines(result.findings);
@@ -246,11 +245,11 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
   if (result.findings.best) {
     text << "best: " << paths.best() << "/strategy.json, model.onnx, artefact\n";
     const Finalist& best = result.findings.finalists[*result.findings.best];
-    const Result<cost::Outcome> outcome = cost::OutcomeFromJson(best.result);
-    if (outcome.ok()) text << "with 95 % intervals: " << IntervalsText(outcome.value()) << '\n';
-    if (outcome.ok()) text << FreshLines(config, outcome.value());
-    if (outcome.ok() && IsSlower(outcome.value())) {
-      text << "the best is slower than the uncompressed model\n";
+    if (best.result.ok()) {
+      const cost::Outcome& outcome = best.result.value();
+      text << "with 95 % intervals: " << IntervalsText(outcome) << '\n'
+           << FreshLines(config, outcome);
+      if (IsSlower(outcome)) text << "the best is slower than the uncompressed model\n";
     }
   } else if (result.so_far && study.best) {
     const Trial& trial = study.trials[*study.best];

@@ -11,6 +11,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "cost/model/evaluator.h"
+#include "envs/common/evaluation.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
@@ -113,6 +114,24 @@ TEST_F(QuantizeEnv, TurnsAnOutcomeIntoMetrics) {
   EXPECT_EQ(heard.metrics.at("distill_loss"), 0.25);
   EXPECT_NEAR(heard.metrics.at("accuracy_drop"), 2.0, 1e-9);
   EXPECT_NEAR(heard.metrics.at("disagreement"), 3.0, 1e-9);
+}
+
+TEST_F(QuantizeEnv, RecordsTheOutcomeAndTheStrategy) {
+  const auto made = MakeQuantizeProblem(context_);
+  const std::vector<gym::Assignment> batch = {{0, 0}};
+  gym::Evaluation heard;
+  made->Evaluate(batch, [&](std::size_t, const gym::Evaluation& got) { heard = got; });
+  const auto outcome = RecordedOutcome(heard);
+  ASSERT_TRUE(outcome);
+  EXPECT_EQ(outcome->value(), evaluator_.answer.value());
+  EXPECT_EQ(RecordedStrategyHash(heard), StrategyHash(evaluator_.asked[0].strategy));
+}
+
+TEST(Records, OfOtherProblemsHoldNoOutcome) {
+  const gym::Evaluation other{.metrics = {}, .failure = {}, .record = R"({"a":"b"})"};
+  EXPECT_FALSE(RecordedOutcome(other));
+  EXPECT_FALSE(RecordedOutcome({}));
+  EXPECT_EQ(RecordedStrategyHash(other), "");
 }
 
 TEST_F(QuantizeEnv, ReportsAFailureWithItsReason) {

@@ -28,7 +28,7 @@ struct Read {
 std::optional<Measured> SpeedUpOf(const Findings& findings) {
   // `best` of a search of recipes is an index into `recipes`, not into the timed finalists.
   if (!findings.best || findings.finalists.empty()) return std::nullopt;
-  const auto result = cost::OutcomeFromJson(findings.finalists.at(*findings.best).result);
+  const Result<cost::Outcome>& result = findings.finalists.at(*findings.best).result;
   return result.ok() ? SpeedUp(result.value()) : std::nullopt;
 }
 

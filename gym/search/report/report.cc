@@ -88,9 +88,8 @@ ReportHeadline MakeHeadline(const Run& run) {
   headline.reference_weight_bytes = static_cast<double>(run.setup.weight_bytes);
   if (!run.findings.best) return headline;
   const Finalist& best = run.findings.finalists.at(*run.findings.best);
-  const Result<cost::Outcome> result = cost::OutcomeFromJson(best.result);
-  if (!result.ok()) return headline;
-  const cost::Outcome& outcome = result.value();
+  if (!best.result.ok()) return headline;
+  const cost::Outcome& outcome = best.result.value();
   headline.configuration = "trial " + std::to_string(best.trial);
   const std::string trained = TrainText(best.strategy.fit.train);
   if (!trained.empty()) headline.configuration += ", " + trained;
@@ -226,7 +225,7 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, const std::vector<Repo
   const Objective objective = ToObjective(run.setup.config.objective);
   for (const Finalist& finalist : run.findings.finalists) {
     ReportFinalist row{.label = "trial " + std::to_string(finalist.trial)};
-    const Result<cost::Outcome> result = cost::OutcomeFromJson(finalist.result);
+    const Result<cost::Outcome>& result = finalist.result;
     if (!result.ok()) {
       row.feasible = false;
       row.note = result.failure().detail;
@@ -253,7 +252,7 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, const std::vector<Repo
   }
   for (const Compared& compared : run.findings.compared) {
     ReportFinalist row{.label = "f32 on " + compared.target};
-    const Result<cost::Outcome> result = cost::OutcomeFromJson(compared.result);
+    const Result<cost::Outcome>& result = compared.result;
     if (result.ok()) {
       row.speed_up = SpeedUp(result.value());
       const Evaluation evaluation = envs::ToEvaluation(result, "");
@@ -284,11 +283,8 @@ std::string RejectedText(const Run& run) {
 std::vector<ReportTask> MakeTasks(const Run& run) {
   std::map<std::string, std::uint64_t> trials;
   for (const Trial& trial : run.study.trials) {
-    if (trial.evaluation.record.empty()) continue;
-    const nlohmann::json record = ParseJson(trial.evaluation.record, "a trial's record");
-    const auto hash = record.find("strategy_hash");
-    if (hash != record.end() && hash->is_string())
-      trials.emplace(hash->get<std::string>(), trial.number);
+    const std::string hash = envs::RecordedStrategyHash(trial.evaluation);
+    if (!hash.empty()) trials.emplace(hash, trial.number);
   }
   std::vector<ReportTask> tasks;
   for (const TaskSpan& span : run.tasks) {

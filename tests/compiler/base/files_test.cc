@@ -190,6 +190,61 @@ TEST(Fields, RefuseToWriteTextThatIsNotUtf8) {
   EXPECT_THROW((void)ToJsonText(config), UserError);
 }
 
+enum class Colour : std::uint8_t { kRed, kBlue };
+
+/// Fields that JSON holds as strings.
+struct Strings {
+  Colour colour = Colour::kRed;
+  std::vector<Colour> list;
+  std::map<std::string, Colour> map;
+  Inner inner;
+  template <class Self, class Visit>
+  static void Fields(Self& self, Visit& visit) {
+    visit("colour", self.colour, "colour");
+    visit("list", self.list, "list");
+    visit("map", self.map, "map");
+    JsonText inner{self.inner};
+    visit("inner", inner, "text of an Inner");
+  }
+};
+
+}  // namespace
+
+template <>
+struct StringForm<Colour> {
+  static std::string Write(const Colour& colour) { return colour == Colour::kRed ? "red" : "blue"; }
+  static Colour Read(const std::string& text) {
+    if (text == "red") return Colour::kRed;
+    if (text == "blue") return Colour::kBlue;
+    throw UserError("no colour");
+  }
+};
+
+namespace {
+
+TEST(Fields, OfATypeWithAStringFormAreStrings) {
+  const std::string text = R"({"colour":"blue","inner":"{\"ratio\":0.5,\"word\":\"b\"}",)"
+                           R"("list":["red","blue"],"map":{"x":"blue"}})";
+  EXPECT_EQ(ToJsonText(FromJsonText<Strings>(text, "c")), text);
+}
+
+TEST(Fields, WithAStringFormAreRefusedByName) {
+  const auto refusal = [](const std::string& text) {
+    return UserErrorOf([&] { (void)FromJsonText<Strings>(text, "c"); });
+  };
+  EXPECT_EQ(refusal(R"({"list":["red",""]})"), "'list[1]': no colour");
+  EXPECT_EQ(refusal(R"({"map":{"x":1}})"), "'map.x' must be a string, not 1");
+}
+
+TEST(Fields, OfAJsonTextAreRefusedByName) {
+  const auto refusal = [](const std::string& text) {
+    return UserErrorOf([&] { (void)FromJsonText<Strings>(text, "c"); });
+  };
+  EXPECT_EQ(refusal(R"({"inner":"{"})"), "'inner' is not valid JSON at byte 2");
+  EXPECT_EQ(refusal(R"({"inner":"{\"word\":\"c\"}"})"),
+            "'inner.word' must be one of a, b, not \"c\"");
+}
+
 struct BadConfig {
   std::string label;
   std::string text;

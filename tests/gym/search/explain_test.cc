@@ -39,14 +39,14 @@ TEST(OtherChoices, BeginWithTheOneThatTellsMost) {
   EXPECT_TRUE(OtherChoices({.name = "one", .choices = {"f32"}}, 0).empty());
 }
 
-std::string Json(double ratio, double width, double accuracy) {
+Result<cost::Outcome> Measured(double ratio, double width, double accuracy) {
   cost::Outcome outcome;
   outcome.quality.samples = 100;
   outcome.quality.reference_accuracy = 0.9;
   outcome.quality.accuracy = accuracy;
   outcome.latency =
       cost::Latency{.ratio = ratio, .ratio_low = ratio - width, .ratio_high = ratio + width};
-  return cost::ToJson(Result<cost::Outcome>(outcome));
+  return outcome;
 }
 
 TEST(NeighbourText, ComparesWithTheWinner) {
@@ -54,17 +54,17 @@ TEST(NeighbourText, ComparesWithTheWinner) {
   objective.subject_to = {{"accuracy_drop", 0.5}, {"energy", 0.1}};
   Neighbour neighbour{.decision = "conv",
                       .choice = "int8",
-                      .result = Json(0.5, 0.001, 0.891),
-                      .winner = Json(0.51, 0.001, 0.897)};
+                      .result = Measured(0.5, 0.001, 0.891),
+                      .winner = Measured(0.51, 0.001, 0.897)};
   EXPECT_EQ(
       NeighbourText(objective, neighbour),
       "int8 instead would be 1.02x as fast and lose 0.60 points more: misses accuracy_drop <= "
       "0.5");
-  neighbour.result = Json(0.5, 0.02, 0.899);
+  neighbour.result = Measured(0.5, 0.02, 0.899);
   EXPECT_EQ(NeighbourText(objective, neighbour),
             "int8 instead would be 1.02x as fast (difference not significant) and lose 0.20 points "
             "less");
-  neighbour.result = R"({"failure":{"kind":"timeout","detail":"too slow"}})";
+  neighbour.result = Failure{FailureKind::kTimeout, "too slow"};
   EXPECT_EQ(NeighbourText(objective, neighbour), "int8 instead fails: too slow");
 }
 

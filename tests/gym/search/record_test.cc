@@ -27,7 +27,7 @@ SearchSetup MadeSetup(std::uint64_t trials) {
 
 Findings Found(std::uint64_t trial) {
   Findings findings;
-  findings.finalists.push_back({.trial = trial, .strategy = {}, .result = "{}"});
+  findings.finalists.push_back({.trial = trial, .strategy = {}, .result = cost::Outcome{}});
   findings.best = 0;
   findings.kept = {{"conv", 0.5}};
   return findings;
@@ -67,6 +67,23 @@ TEST(SearchRecords, HoldWhatWasPutIn) {
   EXPECT_EQ(findings.finalists.at(0).trial, 7U);
   EXPECT_EQ(findings.best, 0U);
   EXPECT_EQ(findings.kept, Found(7).kept);
+}
+
+TEST(SearchRecords, HoldOutcomesAndRecipesAsJsonTexts) {
+  Findings findings;
+  findings.compared.push_back(
+      {.target = "a", .result = Failure{FailureKind::kUnsupported, "no \"a\""}});
+  findings.recipes.emplace_back().recipe.epochs = 7;
+  const std::string record = ToRecord(findings);
+  EXPECT_NE(
+      record.find(
+          R"("result":"{\"failure\":{\"detail\":\"no \\\"a\\\"\",\"kind\":\"unsupported\"}}")"),
+      std::string::npos)
+      << record;
+  EXPECT_NE(record.find(R"("recipe":"{\"batch\":128,)"), std::string::npos) << record;
+  const Findings read = FindSearchRecords(Journal({record})).findings.value();
+  EXPECT_EQ(read.compared.at(0).result.failure().detail, "no \"a\"");
+  EXPECT_EQ(read.recipes.at(0).recipe.epochs, 7);
 }
 
 TEST(SearchRecords, OfAnOlderProgramHaveNoFreshSamples) {
