@@ -4,18 +4,44 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "compiler/base/result.h"
+#include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
 #include "compiler/strategy/strategy.h"
+#include "cost/model/outcome.h"
+
+namespace msc::cost {
+
+/// What a child that measures is to do.
+enum class ChildMode : std::uint8_t { kFit, kQuality, kLatency, kProfile };
+
+/// Returns "fit", "quality", "latency" or "profile".
+[[nodiscard]] std::string_view Name(ChildMode mode);
+/// Throws UserError for any other text.
+[[nodiscard]] ChildMode ParseChildMode(std::string_view name);
+
+}  // namespace msc::cost
+
+namespace msc {
+
+template <>
+struct StringForm<cost::ChildMode> {
+  static std::string Write(const cost::ChildMode& mode) { return std::string(Name(mode)); }
+  static cost::ChildMode Read(const std::string& text) { return cost::ParseChildMode(text); }
+};
+
+}  // namespace msc
 
 namespace msc::cost {
 
 /// Request to a child that measures, sent as a JSON file.
 struct ChildRequest {
-  std::string folder;                ///< prepared folder
-  std::string mode = "quality";      ///< "fit", "quality", "latency" or "profile"
-  std::vector<Strategy> strategies;  ///< candidates; exactly one for "fit" and "quality"
+  std::string folder;  ///< prepared folder
+  ChildMode mode = ChildMode::kQuality;
+  std::vector<Strategy> strategies;  ///< candidates; exactly one for kFit and kQuality
   std::string weights;       ///< folder with <digest>.weights, to read and write fitted weights
   std::int64_t first = 0;    ///< quality: number of the first sample
   std::int64_t samples = 0;  ///< quality: number of samples; 0 = all from the first one on
@@ -27,7 +53,7 @@ struct ChildRequest {
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("folder", self.folder, "prepared folder");
-    visit("mode", self.mode, "what to do", Within::OneOf({"fit", "quality", "latency", "profile"}));
+    visit("mode", self.mode, "what to do");
     visit("strategies", self.strategies, "candidates");
     visit("weights", self.weights, "folder of fitted weights");
     visit("first", self.first, "first sample", Within{0, 1e9});
@@ -76,9 +102,9 @@ struct Profile {
 
 /// Answer of a child that measures, sent as one record.
 struct ChildAnswer {
-  std::vector<std::string> outcomes;  ///< JSON of a Result<Outcome> for each strategy
-  std::vector<Profile> profiles;      ///< of the uncompressed model, then of each strategy
-  std::vector<Strategy> fitted;       ///< fit: the fitted candidate; a failed fit is in `outcomes`
+  std::vector<Result<Outcome>> outcomes;  ///< by strategy
+  std::vector<Profile> profiles;          ///< of the uncompressed model, then of each strategy
+  std::vector<Strategy> fitted;  ///< kFit: the fitted candidate; a failed fit is in `outcomes`
   std::optional<std::string> user_error;  ///< why the request was rejected
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {

@@ -269,7 +269,7 @@ void Fit(const Context& context, const ChildRequest& request, ChildAnswer& answe
   const Result<Strategy> fitted =
       FitStrategy(context.graph, strategy, *samples, context.folder.fit, *context.targets);
   if (!fitted.ok()) {
-    answer.outcomes.push_back(ToJson(Result<Outcome>(fitted.failure())));
+    answer.outcomes.emplace_back(fitted.failure());
     return;
   }
   SaveFitted(fitted.value(), WeightsPath(request.weights, fitted.value()));
@@ -295,25 +295,27 @@ ChildAnswer AnswerRequest(ChildRequest request, const TargetRegistry& targets) {
   context.targets = &targets;
   UseThreads(context.folder.settings.threads);
   ChildAnswer answer;
-  const bool of_one = request.mode == "fit" || request.mode == "quality";
+  const bool of_one = request.mode == ChildMode::kFit || request.mode == ChildMode::kQuality;
   if (of_one && request.strategies.size() != 1) {
-    throw UserError(request.mode + " is asked of one strategy");
+    throw UserError(std::string(Name(request.mode)) + " is asked of one strategy");
   }
-  if (request.mode == "fit") {
-    Fit(context, request, answer);
-  } else if (request.mode == "quality") {
-    answer.outcomes.push_back(ToJson(MeasureQuality(context, request)));
-  } else if (request.mode == "latency") {
-    answer.outcomes.reserve(request.strategies.size());
-    for (const auto& outcome : MeasureLatencies(context, request)) {
-      answer.outcomes.push_back(ToJson(outcome));
-    }
-  } else {
-    answer.profiles.reserve(request.strategies.size() + 1);
-    answer.profiles.push_back(ProfileSteps(context, Uncompressed(context), request.repeats));
-    for (const Strategy& strategy : request.strategies) {
-      answer.profiles.push_back(ProfileSteps(context, strategy, request.repeats));
-    }
+  switch (request.mode) {
+    case ChildMode::kFit:
+      Fit(context, request, answer);
+      break;
+    case ChildMode::kQuality:
+      answer.outcomes.push_back(MeasureQuality(context, request));
+      break;
+    case ChildMode::kLatency:
+      answer.outcomes = MeasureLatencies(context, request);
+      break;
+    case ChildMode::kProfile:
+      answer.profiles.reserve(request.strategies.size() + 1);
+      answer.profiles.push_back(ProfileSteps(context, Uncompressed(context), request.repeats));
+      for (const Strategy& strategy : request.strategies) {
+        answer.profiles.push_back(ProfileSteps(context, strategy, request.repeats));
+      }
+      break;
   }
   return answer;
 }

@@ -39,8 +39,9 @@ Failure Nonsense() {
 
 bool Complete(const ChildAnswer& answer, const ChildRequest& request) {
   const std::size_t wanted = request.strategies.size();
-  if (request.mode == "profile") return answer.profiles.size() == wanted + 1;
-  if (request.mode == "fit" && answer.outcomes.empty()) return answer.fitted.size() == wanted;
+  if (request.mode == ChildMode::kProfile) return answer.profiles.size() == wanted + 1;
+  if (request.mode == ChildMode::kFit && answer.outcomes.empty())
+    return answer.fitted.size() == wanted;
   return answer.outcomes.size() == wanted;
 }
 
@@ -51,7 +52,6 @@ Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& re
   ChildAnswer answer;
   try {
     answer = AnswerFromJson(record);
-    for (const std::string& outcome : answer.outcomes) (void)OutcomeFromJson(outcome);
     for (Strategy& strategy : answer.fitted) LoadFitted(WeightsPath(folder, strategy), strategy);
   } catch (const UserError&) {
     // The child wrote this, so it is no error of the user.
@@ -74,15 +74,15 @@ double RunMs(const PreparedFolder& folder, std::int64_t samples) {
 /// model, without the planned time of timing.
 double OwnMs(const ChildRequest& request, const PreparedFolder& folder) {
   const auto models = static_cast<double>(request.strategies.size() + 1);
-  if (request.mode == "quality") {
+  if (request.mode == ChildMode::kQuality) {
     const std::int64_t rest = std::max<std::int64_t>(folder.samples - request.first, 0);
     const std::int64_t asked = request.samples == 0 ? rest : request.samples;
     // One build for the batch, one for the sizes of a single sample.
     return 2 * folder.build_ms + RunMs(folder, std::min(std::max(asked, request.most), rest));
   }
-  if (request.mode == "fit") return folder.build_ms + RunMs(folder, folder.samples);
+  if (request.mode == ChildMode::kFit) return folder.build_ms + RunMs(folder, folder.samples);
   // Calls that take longer than their budget are still timed.
-  const std::int64_t rounds = request.mode == "latency"
+  const std::int64_t rounds = request.mode == ChildMode::kLatency
                                   ? request.repeats * (1 + folder.settings.latency.min_rounds)
                                   : 1 + request.repeats;
   return models * (folder.build_ms + RunMs(folder, 1 + rounds));
@@ -90,7 +90,7 @@ double OwnMs(const ChildRequest& request, const PreparedFolder& folder) {
 
 /// Returns the time that timing is planned to take.
 std::chrono::milliseconds PlannedTime(const ChildRequest& request, const LatencyOptions& latency) {
-  if (request.mode != "latency") return std::chrono::milliseconds(0);
+  if (request.mode != ChildMode::kLatency) return std::chrono::milliseconds(0);
   const auto candidates = static_cast<std::int64_t>(request.strategies.size());
   return request.repeats * (candidates * std::chrono::milliseconds(latency.max_ms) +
                             (candidates + 1) * std::chrono::milliseconds(latency.max_warmup_ms));
@@ -100,8 +100,7 @@ std::chrono::milliseconds PlannedTime(const ChildRequest& request, const Latency
 std::optional<Failure> Interruption(const Result<ChildAnswer>& answer) {
   const auto is = [](const Failure& failure) { return failure.kind == FailureKind::kLost; };
   if (!answer.ok()) return is(answer.failure()) ? std::optional(answer.failure()) : std::nullopt;
-  for (const std::string& json : answer.value().outcomes) {
-    const Result<Outcome> outcome = OutcomeFromJson(json);
+  for (const Result<Outcome>& outcome : answer.value().outcomes) {
     if (!outcome.ok() && is(outcome.failure())) return outcome.failure();
   }
   return std::nullopt;
@@ -117,9 +116,8 @@ Failure WithLimit(Failure failure, std::int64_t memory_bytes) {
 }
 
 ChildAnswer WithLimit(ChildAnswer answer, std::int64_t memory_bytes) {
-  for (std::string& json : answer.outcomes) {
-    const Result<Outcome> outcome = OutcomeFromJson(json);
-    if (!outcome.ok()) json = ToJson(Result<Outcome>(WithLimit(outcome.failure(), memory_bytes)));
+  for (Result<Outcome>& outcome : answer.outcomes) {
+    if (!outcome.ok()) outcome = WithLimit(outcome.failure(), memory_bytes);
   }
   return answer;
 }
@@ -131,7 +129,7 @@ bool HasPlausibleLatency(const Outcome& outcome) {
 
 /// Returns whether the request needs its cores exclusively.
 bool IsTimed(const ChildRequest& request) {
-  return request.mode != "quality" && request.mode != "fit";
+  return request.mode == ChildMode::kLatency || request.mode == ChildMode::kProfile;
 }
 
 }  // namespace
@@ -145,7 +143,7 @@ TimeLimits ChildTimeLimits(const ChildRequest& request, const PreparedFolder& fo
   const auto own = static_cast<std::int64_t>(kTimes * OwnMs(request, folder));
   // Every epoch of training gets as much time as a fit without training.
   const std::int64_t epochs =
-      request.mode == "fit" ? 1 + request.strategies.at(0).fit.train.epochs : 1;
+      request.mode == ChildMode::kFit ? 1 + request.strategies.at(0).fit.train.epochs : 1;
   TimeLimits limits;
   limits.whole =
       epochs * Milliseconds(std::max(patience, own)) + PlannedTime(request, settings.latency);
@@ -193,7 +191,8 @@ ChildCommand LocalEvaluator::CommandFor(const ChildRequest& request,
                                 << 20U;
   // A fit writes a file of weights, at most as large as the model's, and keeps intermediate results
   // of all samples in a file without a name, whose size depends on the number of samples.
-  if (request.mode == "fit") command.limits.file_bytes = kFitFileBytes + WeightFileBytes(folder_);
+  if (request.mode == ChildMode::kFit)
+    command.limits.file_bytes = kFitFileBytes + WeightFileBytes(folder_);
   return command;
 }
 
@@ -202,7 +201,7 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::AskOnce(const ChildRequest& r
   const bool timed = IsTimed(request);
   const std::vector<int>& cores = timed ? options_.latency_cores : options_.quality_cores;
   // Energy counters include all work in the package, on any core.
-  const bool alone = request.mode == "latency" && folder_.settings.energy;
+  const bool alone = request.mode == ChildMode::kLatency && folder_.settings.energy;
   const auto lock = LockCores(options_.lock_folder, alone ? AllCores() : cores,
                               timed ? CoreUse::kExclusive : CoreUse::kShared, stop);
   if (!lock) return std::nullopt;
@@ -229,32 +228,32 @@ std::optional<Result<Strategy>> LocalEvaluator::Fit(const Strategy& strategy, co
   if (strategy.fit.samples.empty() || !strategy.fit.weights.empty()) return strategy;
   ChildRequest request;
   request.folder = folder_.path;
-  request.mode = "fit";
+  request.mode = ChildMode::kFit;
   request.strategies = {strategy};
   auto answer = Ask(request, stop);
   if (!answer) return std::nullopt;
   if (!answer->ok()) return answer->failure();
   if (!answer->value().fitted.empty()) return std::move(answer->value().fitted[0]);
-  const auto outcome = OutcomeFromJson(answer->value().outcomes[0]);
+  const Result<Outcome>& outcome = answer->value().outcomes[0];
   return outcome.ok() ? Nonsense() : outcome.failure();
 }
 
 std::optional<Result<Outcome>> LocalEvaluator::AskQuality(const Strategy& strategy,
                                                           ChildRequest request, const Stop& stop) {
   request.folder = folder_.path;
-  request.mode = "quality";
+  request.mode = ChildMode::kQuality;
   request.strategies = {strategy};
   const auto answer = Ask(request, stop);
   if (!answer) return std::nullopt;
   if (!answer->ok()) return answer->failure();
-  return OutcomeFromJson(answer->value().outcomes[0]);
+  return answer->value().outcomes[0];
 }
 
 std::optional<std::vector<Result<Outcome>>> LocalEvaluator::AskLatency(
     std::vector<Strategy> strategies, std::int64_t repeats, std::int64_t part, const Stop& stop) {
   ChildRequest request;
   request.folder = folder_.path;
-  request.mode = "latency";
+  request.mode = ChildMode::kLatency;
   request.strategies = std::move(strategies);
   request.repeats = repeats;
   request.part = part;
@@ -266,7 +265,7 @@ std::optional<std::vector<Result<Outcome>>> LocalEvaluator::AskLatency(
       results.emplace_back(answer->failure());
       continue;
     }
-    auto outcome = OutcomeFromJson(answer->value().outcomes[i]);
+    Result<Outcome> outcome = answer->value().outcomes[i];
     if (outcome.ok() && !HasPlausibleLatency(outcome.value())) outcome = Nonsense();
     results.push_back(std::move(outcome));
   }
@@ -352,7 +351,7 @@ Result<std::vector<Profile>> LocalEvaluator::ProfileSteps(std::span<const Strate
                                                           std::int64_t runs, const Stop& stop) {
   ChildRequest request;
   request.folder = folder_.path;
-  request.mode = "profile";
+  request.mode = ChildMode::kProfile;
   request.strategies.assign(strategies.begin(), strategies.end());
   request.repeats = runs;
   auto answer = Ask(request, stop);

@@ -17,7 +17,7 @@ namespace {
 /// Value of a cache entry.
 struct Entry {
   std::string taken;
-  std::vector<std::string> outcomes;  ///< JSON of Result<Outcome>
+  std::vector<Result<Outcome>> outcomes;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("taken", self.taken, "when it was measured");
@@ -82,14 +82,15 @@ PlanTimes::Timed PlanTimes::Read(const std::string& key, std::size_t runners) co
   const OutcomeStore::Answer answer = store_.Get(key);
   if (answer.found != OutcomeStore::Found::kValue) return {};
   try {
-    const auto entry = FromJsonText<Entry>(answer.value, "a kept measurement");
-    Timed timed{.outcomes = {}, .taken = entry.taken};
-    for (const std::string& outcome : entry.outcomes) {
-      timed.outcomes.push_back(OutcomeFromJson(outcome));
-      const Result<Outcome>& got = timed.outcomes.back();
-      if (got.ok() && !(got.value().latency && got.value().latency->median_ns > 0)) return {};
+    auto entry = FromJsonText<Entry>(answer.value, "a kept measurement");
+    const auto is_usable = [](const Result<Outcome>& got) {
+      return !got.ok() || (got.value().latency && got.value().latency->median_ns > 0);
+    };
+    if (entry.outcomes.size() != runners || entry.taken.empty() ||
+        !std::all_of(entry.outcomes.begin(), entry.outcomes.end(), is_usable)) {
+      return {};
     }
-    return timed.outcomes.size() == runners && !timed.taken.empty() ? timed : Timed{};
+    return {.outcomes = std::move(entry.outcomes), .taken = std::move(entry.taken)};
   } catch (const UserError&) {
     return {};  // written by another version or by hand, so it is measured again
   }
@@ -99,9 +100,7 @@ void PlanTimes::Keep(const std::string& key, const Timed& timed) const {
   // The key does not contain the memory limit, so failures that depend on it are not cached.
   const auto is_lasting = [](const auto& got) { return IsLasting(got) && !RanOutOfMemory(got); };
   if (!std::all_of(timed.outcomes.begin(), timed.outcomes.end(), is_lasting)) return;
-  Entry entry{.taken = Now(), .outcomes = {}};
-  for (const Result<Outcome>& outcome : timed.outcomes) entry.outcomes.push_back(ToJson(outcome));
-  store_.Put(key, ToJsonText(entry));
+  store_.Put(key, ToJsonText(Entry{.taken = Now(), .outcomes = timed.outcomes}));
 }
 
 PlanTimes::Timed PlanTimes::Time(std::span<const RegionRunner> runners,

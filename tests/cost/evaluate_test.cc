@@ -283,7 +283,7 @@ TEST_F(Evaluate, GivesChildrenTenTimesWhatTheUncompressedModelTook) {
   request.first = 990;
   EXPECT_EQ(ChildTimeLimits(request, folder).idle, milliseconds(30'000)) << "10 samples are left";
 
-  request.mode = "latency";
+  request.mode = ChildMode::kLatency;
   request.repeats = 2;
   // Two models, each built and run 21 times, and what is planned.
   EXPECT_EQ(ChildTimeLimits(request, folder).idle, milliseconds(94'000));
@@ -291,7 +291,7 @@ TEST_F(Evaluate, GivesChildrenTenTimesWhatTheUncompressedModelTook) {
   folder.build_ms = folder.run_ms = 0;
   EXPECT_EQ(ChildTimeLimits(request, folder).idle, milliseconds(3000)) << "a machine may be busy";
 
-  request.mode = "fit";
+  request.mode = ChildMode::kFit;
   request.strategies[0].fit.train.epochs = 2;
   EXPECT_EQ(ChildTimeLimits(request, folder).whole, milliseconds(900'000));
 }

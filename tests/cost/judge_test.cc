@@ -125,7 +125,7 @@ class Judged : public testing::Test {
     request.folder = folder_;
     request.strategies = {strategy};
     const ChildAnswer answer = AnswerRequest(request, targets_);
-    const auto outcome = OutcomeFromJson(answer.outcomes.at(0));
+    const Result<Outcome>& outcome = answer.outcomes.at(0);
     if (outcome.ok()) return "ok";
     return std::string(Name(outcome.failure().kind)) + ": " + outcome.failure().detail;
   }
