@@ -51,7 +51,7 @@ QuantizePlan PlanFor(const Graph& plain, std::int64_t weight_bits, const SampleS
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(plain);
   if (layers.empty()) throw UserError("the student has no layer that can be quantized");
   for (const QuantizableLayer& layer : layers) {
-    plan.layers[layer.name] = Name(Precision::kInt8);
+    plan.layers[layer.name] = Precision::kInt8;
     const Node& node = plain.node(plain.FindNode(layer.name));
     if (weight_bits == 8) continue;
     plan.weights[layer.name] =

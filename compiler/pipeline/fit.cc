@@ -24,7 +24,7 @@ namespace {
 
 bool AnyInt8(const QuantizePlan& plan) {
   return std::any_of(plan.layers.begin(), plan.layers.end(),
-                     [](const auto& layer) { return layer.second == Name(Precision::kInt8); });
+                     [](const auto& layer) { return layer.second == Precision::kInt8; });
 }
 
 /// Returns the scales of all values of `graph`, each by the method that the plan names.
@@ -59,11 +59,10 @@ void FitWeights(const RoundingRun& run, QuantizePlan& plan, Graph& graph) {
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
     QuantizedLayer row;
     row.name = layer.name;
-    row.precision = Name(Precision::kF32);
     if (const auto it = plan.layers.find(layer.name); it != plan.layers.end()) {
       row.precision = it->second;
     }
-    if (row.precision == Name(Precision::kInt8)) {
+    if (row.precision == Precision::kInt8) {
       const auto grid = plan.weights.find(layer.name);
       row.bits = grid == plan.weights.end() ? 8 : grid->second.bits;
     }

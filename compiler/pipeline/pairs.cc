@@ -114,7 +114,9 @@ std::map<std::string, PairSums> CheckPairs(const QuantizePlan& plan, const Graph
     const Node& node = graph.node(layer.node);
     const auto form = ReadLinearForm(graph, layer);
     const auto precision = plan.layers.find(node.name);
-    if (!form || precision == plan.layers.end() || precision->second != "int8") continue;
+    if (!form || precision == plan.layers.end() || precision->second != Precision::kInt8) {
+      continue;
+    }
     checked.push_back({node.name, layer, *form});
     names.push_back(graph.value(node.inputs.at(0)).name);
     names.push_back(graph.value(node.outputs.at(0)).name);

@@ -41,13 +41,12 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
   for (const QuantizableLayer& layer : layers) {
     QuantizedLayer row;
     row.name = layer.name;
-    row.precision = Chosen<std::string>(options.layers, layer.name, options.activations);
-    (void)ParsePrecision(row.precision);
+    row.precision = Chosen(options.layers, layer.name, options.activations);
     const bool alone =
         options.layers.contains(layer.name)
-            ? row.precision == Name(Precision::kF32) && options.layer_bits.contains(layer.name)
-            : options.activations == "f32";
-    if (row.precision == Name(Precision::kInt8) || alone) {
+            ? row.precision == Precision::kF32 && options.layer_bits.contains(layer.name)
+            : options.activations == Precision::kF32;
+    if (row.precision == Precision::kInt8 || alone) {
       row.bits = Chosen(options.layer_bits, layer.name, options.bits);
     }
     if (row.bits != 0 && (row.bits < 2 || row.bits > 8)) {
@@ -61,7 +60,7 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
     if (!known) throw UserError("the model has no layer '" + name + "' to quantize");
   };
   const bool any_alone = std::any_of(rows.begin(), rows.end(), [](const QuantizedLayer& row) {
-    return row.bits != 0 && row.precision == Name(Precision::kF32);
+    return row.bits != 0 && row.precision == Precision::kF32;
   });
   if (options.per == "tensor" && (options.group > 0 || options.grid == "mse")) {
     throw UserError(
@@ -72,7 +71,7 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
                     " inputs are for layers whose weights alone are quantized ('activations' f32)");
   }
   const bool any_int8 = std::any_of(rows.begin(), rows.end(), [](const QuantizedLayer& row) {
-    return row.precision == Name(Precision::kInt8);
+    return row.precision == Precision::kInt8;
   });
   if (options.affine_weights && any_int8 && options.per != "tensor") {
     throw UserError(
@@ -163,7 +162,7 @@ std::map<std::string, std::vector<Precision>> LackedPrecisions(
     for (const QuantizableLayer& layer : layers) {
       const bool allowed =
           std::find(layer.allowed.begin(), layer.allowed.end(), precision) != layer.allowed.end();
-      if (allowed) all.quantize.layers[layer.name] = std::string(Name(precision));
+      if (allowed) all.quantize.layers[layer.name] = precision;
     }
     all.quantize.activations = ScalesNeeded(layers, all.quantize.layers, scales);
     const Graph lowered = Lower(ApplyStrategy(canonical, all), wanted, {});

@@ -21,9 +21,9 @@ namespace msc {
 
 /// How a model is quantized from samples, without labels or training.
 struct QuantizeOptions {
-  /// "int8", or "f32" to quantize only weights. The bits of activations are those of `scales` and
+  /// kInt8, or kF32 to quantize only weights. The bits of activations are those of `scales` and
   /// `tensor_scales`.
-  std::string activations = "int8";
+  Precision activations = Precision::kInt8;
   std::int64_t bits = 8;  ///< bits of weights
   CalibrationOptions scales;
   std::string grid = "max";     ///< scales of weights: "max" or "mse"
@@ -41,7 +41,7 @@ struct QuantizeOptions {
   /// all samples, for each of the layer's inputs, but at least 16.
   std::int64_t positions = 0;
   std::uint64_t seed = 0;
-  std::map<std::string, std::string> layers;  ///< precision by node name; int8 if missing
+  PrecisionByLayer layers;  ///< `activations` if missing
   /// Bits by node name; `bits` if missing. For a layer that `layers` makes f32, only the weights
   /// have them.
   std::map<std::string, std::int64_t> layer_bits;
@@ -69,7 +69,7 @@ struct QuantizeOptions {
     visit("positions", self.positions, "output positions per sample; 0 = as many as a layer needs",
           Within{0, 1e6});
     visit("seed", self.seed, "seed of the choice of positions");
-    visit("layers", self.layers, "precision by node name", Within::OneOf({"f32", "bf16", "int8"}));
+    visit("layers", self.layers, "precision by node name");
     visit("layer_bits", self.layer_bits, "bits by node name", Within{2, 8});
     visit("tensor_scales", self.tensor_scales, "how scales are chosen, by name of the value");
   }
@@ -78,8 +78,8 @@ struct QuantizeOptions {
 /// A layer of a quantized model.
 struct QuantizedLayer {
   std::string name;
-  std::string precision;  ///< requested precision
-  std::int64_t bits = 0;  ///< bits of the weights; 0 if they are not quantized
+  Precision precision = Precision::kF32;  ///< requested precision
+  std::int64_t bits = 0;                  ///< bits of the weights; 0 if they are not quantized
   /// Remaining shares of the variance of the layer's outputs, with its inputs quantized as decided
   /// so far: with weights rounded to the nearest on scales by their largest magnitude, and with the
   /// chosen weights. Missing if nothing was fitted to samples.

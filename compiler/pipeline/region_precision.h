@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "compiler/ir/graph.h"
@@ -11,12 +12,13 @@ namespace msc {
 // compute, whatever the strategy says: "native:precision=f32" beside a strategy in int8. The same
 // nodes on the same target in two precisions are thus two regions that a search can compare.
 
-/// Returns the option `precision` of a spec: "f32" or "bf16"; empty if layers compute as the
-/// strategy says. UserError as ParseTargetSpec.
-[[nodiscard]] std::string PrecisionAsked(const std::string& spec);
+/// Returns the option `precision` of a spec; nothing if layers compute as the strategy says.
+/// UserError as ParseTargetSpec, and if it is no precision.
+[[nodiscard]] std::optional<Precision> PrecisionAsked(const std::string& spec);
 
-/// Returns the spec with that option, or without it if `precision` is empty.
-[[nodiscard]] std::string WithPrecision(const std::string& spec, const std::string& precision);
+/// Returns the spec with that option, or without it if there is no `precision`.
+[[nodiscard]] std::string WithPrecision(const std::string& spec,
+                                        std::optional<Precision> precision);
 
 /// Returns the same decisions with every layer's precision in `quantize.layers` and in no spec,
 /// which is the form that exports and reports read. Layers that do not support the precision of

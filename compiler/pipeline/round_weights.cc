@@ -106,7 +106,7 @@ class WeightRounder {
   /// Returns whether a plan without a grid already stands for the requested grid.
   [[nodiscard]] bool IsPlain(const std::string& name) const {
     return bits_.at(name) == 8 && options_.grid == "max" && options_.per == "channel" &&
-           !options_.affine_weights && plan_.layers.at(name) == Name(Precision::kInt8);
+           !options_.affine_weights && plan_.layers.at(name) == Precision::kInt8;
   }
   [[nodiscard]] WeightStep LargestStep(std::span<const float> row, int bits) const {
     if (shared_step_) return *shared_step_;
@@ -129,7 +129,7 @@ class WeightRounder {
   /// Returns the number of inputs that share a scale: all inputs of a channel if groups do not
   /// divide them.
   [[nodiscard]] std::int64_t GroupOf(const std::string& name, std::int64_t inputs) const {
-    const bool alone = plan_.layers.at(name) == Name(Precision::kF32);
+    const bool alone = plan_.layers.at(name) == Precision::kF32;
     const bool even = options_.group > 0 && inputs % options_.group == 0;
     return alone && even ? options_.group : inputs;
   }

@@ -315,7 +315,7 @@ void ReadQuantizeRules(const RuleBook& book, const Graph& graph, QuantizeOptions
     const auto input =
         BitsOf(book.ForValue(graph, graph.node(node).inputs.at(0), node, "quantize"));
     if (input) value_bits.emplace(layer.input, *input);
-    options.layers[layer.name] = Name(bits && input ? Precision::kInt8 : Precision::kF32);
+    options.layers[layer.name] = bits && input ? Precision::kInt8 : Precision::kF32;
     if (bits) options.layer_bits[layer.name] = *bits;
     for (const std::string& name : {layer.input, layer.output, layer.residual}) {
       if (name.empty() || options.tensor_scales.contains(name)) continue;

@@ -48,7 +48,7 @@ Result<Strategy> TrainStrategy(const Graph& canonical, const Strategy& strategy,
   CheckTrainable(canonical);
   Strategy narrow = strategy;
   std::erase_if(narrow.quantize.layers,
-                [](const auto& layer) { return layer.second == Name(Precision::kBF16); });
+                [](const auto& layer) { return layer.second == Precision::kBF16; });
   const Student student = MakeStudent(canonical, narrow, 0, samples, run, registry);
   const TrainProgram teacher = MakeTrainProgram(canonical);
   const std::vector<Tensor> all = samples.Read(0, samples.count());

@@ -28,12 +28,6 @@ bool IsPositiveFloat(double value) {
 void CheckMeaning(const Strategy& strategy, const std::string& what) {
   CheckDigest(strategy.fit.samples, what + ": fit.samples");
   CheckDigest(strategy.fit.weights, what + ": fit.weights");
-  for (const auto& [layer, precision] : strategy.quantize.layers) {
-    if (std::find(kPrecisions.begin(), kPrecisions.end(), precision) == kPrecisions.end()) {
-      throw UserError(what + ": quantize.layers." + layer + " must be f32, bf16 or int8, not '" +
-                      precision + "'");
-    }
-  }
   for (const auto& [tensor, scale] : strategy.quantize.activations) {
     if (!IsPositiveFloat(scale.scale)) {
       throw UserError(what + ": quantize.activations." + tensor +

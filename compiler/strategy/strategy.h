@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/base/dtype.h"
+#include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
 #include "compiler/strategy/schedule.h"
 
@@ -19,6 +20,15 @@ enum class Precision : std::uint8_t { kF32, kBF16, kInt8 };
 [[nodiscard]] std::string_view Name(Precision precision);  ///< "f32", "bf16", "int8"
 /// Throws UserError, which lists the names, if `name` is unknown.
 [[nodiscard]] Precision ParsePrecision(std::string_view name);
+
+template <>
+struct StringForm<Precision> {
+  static std::string Write(const Precision& precision) { return std::string(Name(precision)); }
+  static Precision Read(const std::string& text) { return ParsePrecision(text); }
+};
+
+/// Precisions by the names of layers.
+using PrecisionByLayer = std::map<std::string, Precision>;
 
 /// Quantization of one activation tensor: q = saturate(round(x / scale) + zero_point), stored in 8
 /// bits even if `bits` is less.
@@ -68,7 +78,7 @@ struct WeightGrid {
 
 /// Decisions of quantization. Layers and tensors are named as in the canonical graph.
 struct QuantizePlan {
-  std::map<std::string, std::string> layers;       ///< node name -> "f32" | "bf16" | "int8"
+  PrecisionByLayer layers;
   std::map<std::string, TensorScale> activations;  ///< every tensor an int8 layer reads or writes
   /// Weights by node name. An int8 layer without an entry has 8 bits and the scales absolute
   /// maximum / 127. An f32 layer with an entry has only its weights quantized. Omitted from the

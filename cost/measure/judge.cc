@@ -24,7 +24,7 @@ std::optional<double> Tolerance(const Strategy& strategy, const EvaluationSettin
   if (!strategy.prune.groups.empty()) return std::nullopt;
   double tolerance = settings.f32_tolerance;
   for (const auto& [layer, precision] : strategy.quantize.layers) {
-    switch (ParsePrecision(precision)) {
+    switch (precision) {
       case Precision::kF32:
         break;
       case Precision::kBF16:

@@ -35,7 +35,7 @@ void LeaveOutSame(const RegionSource& source, CoverProblem& problem) {
     }
   }
   std::erase_if(problem.candidates, [&](const Candidate& candidate) {
-    return !PrecisionAsked(candidate.target).empty() &&
+    return PrecisionAsked(candidate.target) &&
            !candidate.nodes.Intersects(changed.at(&source.For(candidate.target)));
   });
 }
@@ -82,7 +82,7 @@ std::vector<std::string> InAllForms(const CoverProblem& problem, const std::stri
   for (const Candidate& candidate : problem.candidates) there.insert(candidate.target);
   std::vector<std::string> specs = {target};
   for (const std::string& spec : there) {
-    const std::string own = PrecisionAsked(target).empty() ? WithPrecision(spec, "") : spec;
+    const std::string own = PrecisionAsked(target) ? spec : WithPrecision(spec, std::nullopt);
     if ((own == target || own == other) && spec != target) specs.push_back(spec);
   }
   return specs;

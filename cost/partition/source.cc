@@ -85,8 +85,9 @@ struct RegionSource::Precisions {
   Strategy strategy;
   CompileOptions options;
   /// By precisions of layers.
-  std::map<std::map<std::string, std::string>, std::unique_ptr<RegionSource>> made;
-  std::map<std::string, const RegionSource*> of_all;  ///< by the precision of all layers
+  std::map<PrecisionByLayer, std::unique_ptr<RegionSource>> made;
+  std::map<std::optional<Precision>, const RegionSource*>
+      of_all;  ///< by the precision of all layers
 };
 
 RegionSource::RegionSource(const Graph& canonical, const Strategy& strategy,
@@ -111,9 +112,9 @@ RegionSource::RegionSource(RegionSource&& other) noexcept = default;
 RegionSource& RegionSource::operator=(RegionSource&& other) noexcept = default;
 RegionSource::~RegionSource() = default;
 
-std::string RegionSource::PrecisionOf(const std::string& node) const {
+Precision RegionSource::PrecisionOf(const std::string& node) const {
   const auto it = layers_.find(node);
-  return it == layers_.end() ? std::string(Name(Precision::kF32)) : it->second;
+  return it == layers_.end() ? Precision::kF32 : it->second;
 }
 
 const RegionSource& RegionSource::For(const std::string& target) const {
@@ -126,9 +127,9 @@ const RegionSource& RegionSource::For(const std::string& target) const {
 
 const RegionSource& RegionSource::ForPlan(const std::string& target,
                                           std::span<const PartitionRegion> plan) const {
-  const bool same = PrecisionAsked(target).empty() &&
+  const bool same = !PrecisionAsked(target) &&
                     std::all_of(plan.begin(), plan.end(), [](const PartitionRegion& region) {
-                      return PrecisionAsked(region.target).empty();
+                      return !PrecisionAsked(region.target);
                     });
   if (precisions_ == nullptr || same) return *this;
   const Graph& canonical = precisions_->canonical;

@@ -39,7 +39,7 @@ class RegionSource {
 
   /// Returns the strategy's precision of a layer; f32 for layers without one and for all other
   /// nodes.
-  [[nodiscard]] std::string PrecisionOf(const std::string& node) const;
+  [[nodiscard]] Precision PrecisionOf(const std::string& node) const;
 
   /// Returns what `nodes` compute as a separate graph, with the added nodes around them and their
   /// constants: as LowerFor cuts it out if all other nodes are in other regions. With
@@ -62,9 +62,9 @@ class RegionSource {
 
   Graph graph_;
   std::set<std::string> added_;
-  std::map<std::string, std::string> layers_;  ///< precisions that the strategy sets
-  std::map<NodeId, std::size_t> places_;       ///< positions in the graph's order
-  std::unique_ptr<Precisions> precisions_;     ///< nullptr if there are no other precisions
+  PrecisionByLayer layers_;                 ///< precisions that the strategy sets
+  std::map<NodeId, std::size_t> places_;    ///< positions in the graph's order
+  std::unique_ptr<Precisions> precisions_;  ///< nullptr if there are no other precisions
 };
 
 }  // namespace msc::cost

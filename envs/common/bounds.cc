@@ -18,7 +18,7 @@ namespace {
 /// Returns the precision in which a layer computes.
 Precision PrecisionOf(const QuantizePlan& plan, const std::string& layer) {
   const auto it = plan.layers.find(layer);
-  return it == plan.layers.end() ? Precision::kF32 : ParsePrecision(it->second);
+  return it == plan.layers.end() ? Precision::kF32 : it->second;
 }
 
 /// Returns the stored bytes of one weight of a layer.
@@ -75,14 +75,14 @@ double PeakUpTo(Precision narrowest, const cost::Roof& roof) {
 
 Strategy NarrowedByTargets(const Graph& canonical, Strategy least,
                            const std::vector<std::string>& specs) {
-  const std::string bf16(Name(Precision::kBF16));
-  if (std::none_of(specs.begin(), specs.end(),
-                   [&](const std::string& spec) { return PrecisionAsked(spec) == bf16; })) {
+  if (std::none_of(specs.begin(), specs.end(), [](const std::string& spec) {
+        return PrecisionAsked(spec) == Precision::kBF16;
+      })) {
     return least;
   }
   for (const QuantizableLayer& layer : FindQuantizableLayers(canonical)) {
     if (PrecisionOf(least.quantize, layer.name) == Precision::kF32) {
-      least.quantize.layers[layer.name] = bf16;
+      least.quantize.layers[layer.name] = Precision::kBF16;
     }
   }
   return least;
@@ -114,13 +114,12 @@ std::optional<double> LeastMilliseconds(const Graph& canonical, const Strategy& 
   // A node that is not a quantizable layer may read its operands from any layer.
   Precision narrowest = IsNarrowInPart(graph) ? Precision::kInt8 : Precision::kF32;
   for (const auto& [layer, precision] : least.quantize.layers) {
-    narrowest = std::max(narrowest, ParsePrecision(precision));
+    narrowest = std::max(narrowest, precision);
   }
   double seconds = 0;
   for (const NodeId id : NodesOfInputs(graph)) {
     const auto layer = least.quantize.layers.find(graph.node(id).name);
-    const Precision precision =
-        layer == least.quantize.layers.end() ? narrowest : ParsePrecision(layer->second);
+    const Precision precision = layer == least.quantize.layers.end() ? narrowest : layer->second;
     seconds += cost::LeastFlops(graph, id) / PeakUpTo(precision, roof.of_thread);
   }
   return kMillis * seconds / (kMargin * roof.threads);

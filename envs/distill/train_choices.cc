@@ -33,7 +33,7 @@ RecipeLists ListsOf(const RecipeConfig& config) {
 bool HasInt8(const Strategy& strategy) {
   const auto& layers = strategy.quantize.layers;
   return std::any_of(layers.begin(), layers.end(),
-                     [](const auto& layer) { return layer.second == Name(Precision::kInt8); });
+                     [](const auto& layer) { return layer.second == Precision::kInt8; });
 }
 
 }  // namespace

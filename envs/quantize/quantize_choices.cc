@@ -271,7 +271,7 @@ Strategy QuantizeChoices::StrategyOf(const QuantizeContext& context,
 QuantizePlan QuantizeChoices::LeastPlan() const {
   QuantizePlan plan;
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    plan.layers[layers_[i].name] = std::string(Name(of_layer_[i].back().precision));
+    plan.layers[layers_[i].name] = of_layer_[i].back().precision;
   }
   return plan;
 }

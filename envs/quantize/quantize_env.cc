@@ -84,7 +84,7 @@ Strategy MakeQuantizeStrategy(const QuantizeContext& context,
   strategy.model_hash = model_hash;
   strategy.target = context.target;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    strategy.quantize.layers[layers[i].name] = std::string(Name(choices.at(i)));
+    strategy.quantize.layers[layers[i].name] = choices.at(i);
   }
   strategy.quantize.activations = ScalesNeeded(layers, strategy.quantize.layers, context.scales);
   return strategy;

@@ -299,7 +299,7 @@ Variant AllLayersIn(Precision precision, const BenchSetup& setup, const TargetRe
   for (const QuantizableLayer& layer : FindQuantizableLayers(*setup.graph)) {
     const auto& allowed = layer.allowed;
     if (std::find(allowed.begin(), allowed.end(), precision) == allowed.end()) continue;
-    variant.strategy.quantize.layers[layer.name] = variant.name;
+    variant.strategy.quantize.layers[layer.name] = precision;
   }
   if (variant.strategy.quantize.layers.empty()) variant.why = "no layer can be " + variant.name;
   if (precision != Precision::kInt8 || !variant.why.empty()) return variant;

@@ -66,16 +66,16 @@ LayerView ViewOf(const QuantizeReport& report) {
     if (layer.bits > 0) ++quantized;
     const auto achieved = report.achieved.find(layer.name);
     const double bits = layer.bits > 0 ? static_cast<double>(layer.bits)
-                                       : (layer.precision == "bf16" ? 16.0 : 32.0);
+                                       : (layer.precision == Precision::kBF16 ? 16.0 : 32.0);
     LayerRow row{
         .name = layer.name,
         .before = fitted ? layer.error_before : 32.0,
         .after = fitted ? layer.error_after : bits,
-        .cells = {layer.precision, Significant(bits, 2),
+        .cells = {std::string(Name(layer.precision)), Significant(bits, 2),
                   Arrow(Significant(layer.error_before, 3), Significant(layer.error_after, 3)),
                   achieved == report.achieved.end() ? "" : achieved->second}};
     row.marked = achieved != report.achieved.end() && !achieved->second.empty() &&
-                 achieved->second != layer.precision;
+                 achieved->second != Name(layer.precision);
     chart.rows.push_back(std::move(row));
   }
   LayerView view{.tool = "quantize",

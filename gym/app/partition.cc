@@ -101,7 +101,7 @@ std::vector<std::string> InOtherPrecisions(const std::vector<std::string>& specs
   std::vector<std::string> all = specs;
   for (const std::string& precision : precisions) {
     for (const std::string& spec : specs) {
-      if (PrecisionAsked(spec).empty()) all.push_back(WithPrecision(spec, precision));
+      if (!PrecisionAsked(spec)) all.push_back(WithPrecision(spec, ParsePrecision(precision)));
     }
   }
   return all;
@@ -145,7 +145,7 @@ void Limit(const std::vector<std::string>& limits, const TargetRegistry& targets
 bool InF32(const Strategy& strategy, const std::vector<std::string>& targets) {
   return strategy.quantize.layers.empty() &&
          std::all_of(targets.begin(), targets.end(),
-                     [](const std::string& spec) { return PrecisionAsked(spec).empty(); });
+                     [](const std::string& spec) { return !PrecisionAsked(spec); });
 }
 
 /// Returns the canonical names of targets that this machine can run. UserError for others.

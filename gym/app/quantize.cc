@@ -58,7 +58,7 @@ void ReadLayers(const std::vector<std::string>& texts, QuantizeOptions& options)
     const std::string word = at == std::string::npos ? "" : text.substr(at + 1);
     const std::string name = text.substr(0, at);
     if (word == "f32" || word == "bf16" || word == "int8") {
-      options.layers[name] = word;
+      options.layers[name] = ParsePrecision(word);
     } else if (word.size() == 1 && word[0] >= '2' && word[0] <= '8') {
       options.layer_bits[name] = word[0] - '0';
     } else {
@@ -150,7 +150,7 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
   ProgressLine line;
   const std::int64_t before = judge.passes();
   for (const QuantizedLayer& layer : model.layers) {
-    const bool bf16 = layer.precision == Name(Precision::kBF16);
+    const bool bf16 = layer.precision == Precision::kBF16;
     if (layer.bits == 0 && !bf16) continue;
     line.Show("[sensitivity] " + layer.name);
     Strategy alone = all;
@@ -158,7 +158,7 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
     std::erase_if(alone.quantize.weights,
                   [&](const auto& grid) { return grid.first != layer.name; });
     Strategy without = all;
-    without.quantize.layers[layer.name] = "f32";
+    without.quantize.layers[layer.name] = Precision::kF32;
     without.quantize.weights.erase(layer.name);
     SensitivityRow row{.layer = layer.name, .bits = bf16 ? 16 : layer.bits};
     row.alone = JudgeLayer(judge, graph, alone);
@@ -258,10 +258,12 @@ void Quantize(Options options, AppContext& context) {
 
 void AddMethods(CLI::App& command, QuantizeOptions& options) {
   command
-      .add_option("--activations", options.activations,
-                  "int8 = layers compute with integers; f32 = quantize only weights")
+      .add_option_function<std::string>(
+          "--activations",
+          [&options](const std::string& word) { options.activations = ParsePrecision(word); },
+          "int8 = layers compute with integers; f32 = quantize only weights")
       ->check(CLI::IsMember({"int8", "f32"}))
-      ->capture_default_str();
+      ->default_str(std::string(Name(options.activations)));
   command
       .add_option("--bits", options.bits,
                   "bits of a weight; targets run fewer than 8 as 8-bit integers")

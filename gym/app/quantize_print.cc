@@ -147,7 +147,8 @@ void PrintQuantizeTable(const QuantizeReport& report) {
   for (const QuantizedLayer& layer : report.layers) {
     const std::string name =
         layer.name.size() > 48 ? "..." + layer.name.substr(layer.name.size() - 45) : layer.name;
-    std::printf("%-*s  %9s  %11s  %9s > %9s  %s\n", w, name.c_str(), layer.precision.c_str(),
+    std::printf("%-*s  %9s  %11s  %9s > %9s  %s\n", w, name.c_str(),
+                std::string(Name(layer.precision)).c_str(),
                 layer.bits == 0 ? "-" : std::to_string(layer.bits).c_str(),
                 Share(layer.error_before).c_str(), Share(layer.error_after).c_str(),
                 Achieved(report, layer.name).c_str());
@@ -184,7 +185,7 @@ void PrintQuantizeJson(const QuantizeReport& report) {
   nlohmann::json layers = nlohmann::json::array();
   for (const QuantizedLayer& layer : report.layers) {
     nlohmann::json row = {
-        {"layer", layer.name}, {"precision", layer.precision}, {"weight_bits", layer.bits}};
+        {"layer", layer.name}, {"precision", Name(layer.precision)}, {"weight_bits", layer.bits}};
     if (report.achieved.contains(layer.name)) row["runs_in"] = report.achieved.at(layer.name);
     if (layer.error_before) row["error_before"] = *layer.error_before;
     if (layer.error_after) row["error_after"] = *layer.error_after;

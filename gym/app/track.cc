@@ -92,7 +92,7 @@ std::vector<Tensor> LoadInputs(const Options& options, const Graph& canonical, c
 double ToleranceFor(const Options& options, const Strategy& strategy) {
   if (options.tolerance > 0) return options.tolerance;
   for (const auto& [layer, precision] : strategy.quantize.layers) {
-    if (precision != Name(Precision::kF32)) return 0.05;
+    if (precision != Precision::kF32) return 0.05;
   }
   return 1e-3;
 }

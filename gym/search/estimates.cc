@@ -139,7 +139,7 @@ std::vector<std::string> LayersOf(const PruneSpace& space, const Strategy& witho
   std::vector<std::string> layers;
   for (const auto& [layer, precision] : with.quantize.layers) {
     const auto it = without.quantize.layers.find(layer);
-    const std::string before = it == without.quantize.layers.end() ? "f32" : it->second;
+    const Precision before = it == without.quantize.layers.end() ? Precision::kF32 : it->second;
     if (precision != before) layers.push_back(layer);
   }
   for (const auto& [name, group] : with.prune.groups) {

@@ -50,7 +50,7 @@ Strategy Uniform(const Graph& graph, const std::map<std::string, TensorScale>& s
   for (const QuantizableLayer& layer : layers) {
     const auto& allowed = layer.allowed;
     const bool can = std::find(allowed.begin(), allowed.end(), precision) != allowed.end();
-    strategy.quantize.layers[layer.name] = Name(can ? precision : Precision::kF32);
+    strategy.quantize.layers[layer.name] = can ? precision : Precision::kF32;
   }
   strategy.quantize.activations = ScalesNeeded(layers, strategy.quantize.layers, scales);
   return strategy;

@@ -52,10 +52,8 @@ SearchSetup SetupOf(const SearchConfig& config, const Prepared& prepared,
                     .samples = samples,
                     .decisions = decisions,
                     .layers = LayersOf(*prepared.graph),
+                    .lacked = prepared.unsupported,
                     .estimates = prepared.estimates};
-  for (const auto& [layer, precisions] : prepared.unsupported) {
-    for (const Precision precision : precisions) setup.lacked[layer].emplace_back(Name(precision));
-  }
   for (const ValueId id : prepared.graph->constants()) {
     setup.weight_bytes += static_cast<std::int64_t>(prepared.graph->constant(id)->bytes());
   }

@@ -27,7 +27,7 @@ struct SearchSetup {
   std::vector<Decision> decisions = {};
   std::vector<LayerEntry> layers = {};
   /// By layer, precisions that the target does not support; they are not among the choices.
-  std::map<std::string, std::vector<std::string>> lacked = {};
+  std::map<std::string, std::vector<Precision>> lacked = {};
   std::uint64_t known = 0;       ///< trials that an earlier search had measured (seeds.h)
   EstimateTable estimates = {};  ///< that the agent started from
   template <class Self, class Visit>

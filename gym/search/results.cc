@@ -76,7 +76,7 @@ void WriteConfiguration(const SearchConfig& config, const std::string& folder,
 /// samples.
 std::string PairsOf(const SearchConfig& config, const Prepared& prepared,
                     const Strategy& strategy) {
-  const auto is_int8 = [](const auto& layer) { return layer.second == Name(Precision::kInt8); };
+  const auto is_int8 = [](const auto& layer) { return layer.second == Precision::kInt8; };
   const auto& layers = strategy.quantize.layers;
   if (std::none_of(layers.begin(), layers.end(), is_int8)) return "";
   constexpr std::int64_t kSamples = 8;

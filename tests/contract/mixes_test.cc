@@ -173,7 +173,7 @@ Strategy AllIn(const Graph& graph, Precision precision, const std::vector<Tensor
   strategy.quantize.layers.clear();
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
     const bool allowed = std::ranges::find(layer.allowed, precision) != layer.allowed.end();
-    if (allowed) strategy.quantize.layers[layer.name] = std::string(Name(precision));
+    if (allowed) strategy.quantize.layers[layer.name] = precision;
   }
   return strategy;
 }

@@ -495,7 +495,7 @@ TEST_F(Evaluate, TellsFreshSamplesApartByTheSameOutputs) {
   LocalEvaluator evaluator(Options());
   Strategy bf16;
   bf16.target = "onednn";
-  bf16.quantize.layers = {{"hidden", "bf16"}, {"logits", "bf16"}};
+  bf16.quantize.layers = {{"hidden", Precision::kBF16}, {"logits", Precision::kBF16}};
   const Outcome whole = evaluator.Judge(bf16, {})->value();
   const Outcome part = evaluator.Judge(bf16, {.first = 14})->value();
   const Outcome both = evaluator.Judge(bf16, {.first = 0, .fresh = 14})->value();
@@ -598,7 +598,7 @@ TEST_F(Evaluate, ComparesPrecisionsOnOnednn) {
   for (const std::string& precision :
        {std::string("f32"), std::string("bf16"), std::string("int8")}) {
     Candidate candidate = On("onednn", Measure::kQualityAndLatency);
-    candidate.strategy.quantize.layers["hidden"] = precision;
+    candidate.strategy.quantize.layers["hidden"] = ParsePrecision(precision);
     if (precision == "int8") {
       candidate.strategy.quantize.activations["x"] = {"i8", 1.0 / 32, 0};
       candidate.strategy.quantize.activations["r"] = {"u8", 1.0 / 16, 0};
@@ -650,7 +650,7 @@ TEST_F(Evaluate, FeedsModelsOfSeveralInputs) {
   EXPECT_EQ(LoadInputs(folder, {}), samples.inputs);
   EXPECT_EQ(OpenCalibration(folder)->Read(2, 3), calibration.Read(2, 3));
   Candidate candidate = On("reference", Measure::kQualityAndLatency);
-  candidate.strategy.quantize.layers["layer"] = "int8";
+  candidate.strategy.quantize.layers["layer"] = Precision::kInt8;
   candidate.strategy.quantize.activations["s"] = {"i8", 1.0 / 32, 0};
   const auto result = EvaluateOne(candidate);
   ASSERT_TRUE(result.ok()) << result.failure().detail;

@@ -83,7 +83,7 @@ class FindsNotFinite : public testing::Test {
   static Strategy Coarse() {
     Strategy strategy;
     strategy.target = "reference";
-    strategy.quantize.layers["below"] = "int8";
+    strategy.quantize.layers["below"] = Precision::kInt8;
     strategy.quantize.activations["x"] = {"i8", 1000, 0};
     return strategy;
   }

@@ -91,7 +91,7 @@ Graph Model(const std::string& end) {
 Strategy InBf16() {
   Strategy strategy;
   strategy.target = "reference";
-  strategy.quantize.layers["layer"] = "bf16";
+  strategy.quantize.layers["layer"] = Precision::kBF16;
   return strategy;
 }
 

@@ -44,7 +44,7 @@ Graph Net() {
 /// "one" in int8, "two" in f32.
 Strategy OneInInt8() {
   Strategy strategy;
-  strategy.quantize.layers["one"] = "int8";
+  strategy.quantize.layers["one"] = Precision::kInt8;
   for (const char* tensor : {"x", "r1"}) {
     strategy.quantize.activations[tensor] = {.dtype = "i8", .scale = 0.0625, .zero_point = 0};
   }
@@ -85,9 +85,9 @@ TEST_F(Precisions, OfATargetAreWhatItsRegionsAreCutOutOf) {
   const RegionSource& f32 = source_.For(kOther);
   EXPECT_EQ(&source_.For("native:precision=f32"), &f32) << "made once";
   EXPECT_TRUE(SameGraph(f32.graph(), graph_));
-  EXPECT_EQ(source_.PrecisionOf("one"), "int8");
-  EXPECT_EQ(f32.PrecisionOf("one"), "f32");
-  EXPECT_EQ(f32.PrecisionOf("one_relu"), "f32");
+  EXPECT_EQ(source_.PrecisionOf("one"), Precision::kInt8);
+  EXPECT_EQ(f32.PrecisionOf("one"), Precision::kF32);
+  EXPECT_EQ(f32.PrecisionOf("one_relu"), Precision::kF32);
   // A plan has each layer as its region says.
   const std::vector<PartitionRegion> plan = {{{"one", "one_relu"}, "reference"},
                                              {{"two", "two_relu", "pool"}, kOther}};
@@ -98,7 +98,7 @@ TEST_F(Precisions, OfATargetAreWhatItsRegionsAreCutOutOf) {
   const std::vector<PartitionRegion> mixed = {{{"one", "one_relu"}, "reference"},
                                               {{"two"}, "reference:precision=bf16"}};
   Strategy strategy = OneInInt8();
-  strategy.quantize.layers["two"] = "bf16";
+  strategy.quantize.layers["two"] = Precision::kBF16;
   EXPECT_TRUE(SameGraph(source_.ForPlan(kOther, mixed).graph(), ApplyStrategy(graph_, strategy)));
 }
 
@@ -171,7 +171,7 @@ TEST_F(Precisions, AreTimedAsWholePlansThatAStrategyRepeats) {
   strategy.target = best.target;
   strategy.partition = best.partition;
   const Strategy plain = WithPrecisionsOfRegions(graph_, strategy);
-  EXPECT_EQ(plain.quantize.layers.at("one"), "f32");
+  EXPECT_EQ(plain.quantize.layers.at("one"), Precision::kF32);
   EXPECT_EQ(plain.target, "reference");
   EXPECT_EQ(Run(plain), Run(strategy));
 }

@@ -296,7 +296,7 @@ TEST_F(Regions, OfOneStructureAreMeasuredOnce) {
   const MeasuredRegion other_target{{"conv2", "relu2"}, "throws"};
   EXPECT_EQ(again.CountUnknown({&other_target, 1}), 1U);
   Strategy narrow;
-  narrow.quantize.layers["conv1"] = "bf16";
+  narrow.quantize.layers["conv1"] = Precision::kBF16;
   const RegionSource in_bf16(Parse(kNet), narrow, {});
   RegionCosts narrow_costs(in_bf16, targets_, meter, folder_ + "/costs", context);
   EXPECT_EQ(narrow_costs.CountUnknown({regions.data(), 1}), 1U);
@@ -368,7 +368,7 @@ Strategy Narrowed(const Graph& canonical, std::uint64_t seed) {
   });
   strategy.quantize.activations = calibrator.Scales({.method = "minmax"});
   for (const QuantizableLayer& layer : FindQuantizableLayers(canonical)) {
-    strategy.quantize.layers[layer.name] = Name(layer.allowed[rng.Below(layer.allowed.size())]);
+    strategy.quantize.layers[layer.name] = layer.allowed[rng.Below(layer.allowed.size())];
   }
   return strategy;
 }
@@ -422,7 +422,8 @@ TEST(Source, CutsAsTheWholeGraphIsCut) {
 
 TEST(Source, CutsRegionsWithWhatTheStrategyAdded) {
   Strategy strategy;
-  for (const char* layer : {"conv1", "conv2", "conv3"}) strategy.quantize.layers[layer] = "bf16";
+  for (const char* layer : {"conv1", "conv2", "conv3"})
+    strategy.quantize.layers[layer] = Precision::kBF16;
   const RegionSource source(Parse(kNet), strategy, {});
   EXPECT_FALSE(source.added().empty());
   const Graph part = source.Cut(std::vector<std::string>{"conv2", "relu2"});

@@ -164,7 +164,7 @@ TEST_F(Track, ComparesWhatAStrategyChanged) {
   (void)Compare(BaselineStage(graph_, options_));
   Strategy strategy;
   strategy.prune.groups["conv3"] = {.units = 4, .keep = {0, 1, 3}};
-  strategy.quantize.layers["conv8"] = "int8";
+  strategy.quantize.layers["conv8"] = Precision::kInt8;
   strategy.quantize.activations["t7"] = {.dtype = "i8", .scale = 0.0078125};
   const StageComparison table = Compare(OptimizedStage(graph_, strategy, options_));
   EXPECT_EQ(table.other_shapes, (std::vector<std::string>{"c3", "t3"}));

@@ -54,7 +54,7 @@ Strategy AllInt8(const Graph& graph, const TargetRegistry& targets,
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
     const bool can = std::find(layer.allowed.begin(), layer.allowed.end(), Precision::kInt8) !=
                      layer.allowed.end();
-    strategy.quantize.layers[layer.name] = can ? "int8" : "f32";
+    strategy.quantize.layers[layer.name] = can ? Precision::kInt8 : Precision::kF32;
   }
   return strategy;
 }

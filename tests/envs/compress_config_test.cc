@@ -115,7 +115,7 @@ TEST(CompressTargets, BecomeRegionsOfTheModelAsItIsPruned) {
   EXPECT_EQ(mixed.partition[1], (PartitionRegion{.nodes = {"conv2", "sum"}, .target = "onednn"}));
   EXPECT_EQ(mixed.partition[2], (PartitionRegion{.nodes = {"last"}, .target = "native"}));
   EXPECT_EQ(mixed.prune.groups.at("conv1").keep.size(), 8U);
-  EXPECT_EQ(mixed.quantize.layers.at("conv2"), "int8");
+  EXPECT_EQ(mixed.quantize.layers.at("conv2"), Precision::kInt8);
   // Every region names nodes of what is lowered.
   Graph pruned = *Context().graph;
   Strategy channels;
@@ -223,7 +223,7 @@ std::vector<ScheduledKernel> KernelsOf(const Strategy& strategy) {
   for (const char* layer : {"conv1", "conv2"}) {
     ScheduledKernel kernel{.kernel = layer, .layers = {layer}, .flops = 1, .choices = {}};
     kernel.choices = {kOwn, kWide, kDeep};
-    if (layers.at(layer) == "int8") std::swap(kernel.choices[0], kernel.choices[1]);
+    if (layers.at(layer) == Precision::kInt8) std::swap(kernel.choices[0], kernel.choices[1]);
     if (!strategy.prune.groups.empty()) kernel.choices.pop_back();
     kernels.push_back(kernel);
   }

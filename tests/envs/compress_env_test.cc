@@ -80,8 +80,8 @@ TEST(CompressEnv, DecidesChannelsOfGroupsAndPrecisionsOfLayers) {
                                         {"last", precisions, "bits", kBitsOfEach}}));
   const Strategy strategy = StrategyOf(*made, {1, 0, 2, 1});
   EXPECT_EQ(strategy.prune.groups.at("conv1").keep.size(), 8U);
-  const std::map<std::string, std::string> layers = {
-      {"conv1", "f32"}, {"conv2", "int8"}, {"last", "bf16"}};
+  const PrecisionByLayer layers = {
+      {"conv1", Precision::kF32}, {"conv2", Precision::kInt8}, {"last", Precision::kBF16}};
   EXPECT_EQ(strategy.quantize.layers, layers);
   EXPECT_EQ(strategy.target, "native");
 }
@@ -95,8 +95,8 @@ TEST(CompressEnv, LeavesLayersBehindTheFirstAsTheyAre) {
             (std::vector<gym::Decision>{{"conv1 channels", {"1", "0.5"}, "density", {1, 0.5}},
                                         {"conv1", precisions, "bits", kBitsOfEach},
                                         {"conv2", precisions, "bits", kBitsOfEach}}));
-  const std::map<std::string, std::string> layers = {
-      {"conv1", "bf16"}, {"conv2", "int8"}, {"last", "f32"}};
+  const PrecisionByLayer layers = {
+      {"conv1", Precision::kBF16}, {"conv2", Precision::kInt8}, {"last", Precision::kF32}};
   EXPECT_EQ(StrategyOf(*made, {1, 1, 2}).quantize.layers, layers);
   EXPECT_EQ(made->Anchors()[3].second, (gym::Assignment{1, 2, 2}));
 }

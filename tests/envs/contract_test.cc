@@ -64,7 +64,7 @@ class CountingEvaluator final : public cost::Evaluator {
     for (std::size_t i = 0; i < batch.size() && !(stop && stop()); ++i) {
       double narrow = 0;
       for (const auto& [layer, precision] : batch[i].strategy.quantize.layers) {
-        narrow += precision == "int8" ? 1.0 : 0.0;
+        narrow += precision == Precision::kInt8 ? 1.0 : 0.0;
       }
       for (const auto& [group, choice] : batch[i].strategy.prune.groups) {
         narrow += static_cast<double>(choice.units - std::ssize(choice.keep));

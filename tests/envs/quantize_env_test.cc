@@ -87,7 +87,7 @@ TEST_F(QuantizeEnv, OffersNothingThatTheTargetLacks) {
   EXPECT_EQ(anchors, (std::vector<std::string>{"f32", "int8"}));
   const std::vector<gym::Assignment> batch = {{0, 1}};
   made->Evaluate(batch, [](std::size_t, const gym::Evaluation&) {});
-  EXPECT_EQ(evaluator_.asked.at(0).strategy.quantize.layers.at("second"), "int8");
+  EXPECT_EQ(evaluator_.asked.at(0).strategy.quantize.layers.at("second"), Precision::kInt8);
 }
 
 TEST_F(QuantizeEnv, AsksForTheStrategyThatTheChoicesStandFor) {
@@ -97,7 +97,7 @@ TEST_F(QuantizeEnv, AsksForTheStrategyThatTheChoicesStandFor) {
   ASSERT_EQ(evaluator_.asked.size(), 1U);
   const Strategy& strategy = evaluator_.asked[0].strategy;
   EXPECT_EQ(strategy.target, "onednn");
-  const std::map<std::string, std::string> layers = {{"first", "int8"}, {"second", "f32"}};
+  const PrecisionByLayer layers = {{"first", Precision::kInt8}, {"second", Precision::kF32}};
   EXPECT_EQ(strategy.quantize.layers, layers);
   EXPECT_TRUE(strategy.quantize.activations.contains("x"));
   EXPECT_FALSE(strategy.quantize.activations.contains("y")) << "no int8 layer touches it";
@@ -171,7 +171,7 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
     return StrategyFromJson(made->Describe(assignment), "it");
   };
   const Strategy nearest = strategy_of({0, 3, 1, 0});
-  EXPECT_EQ(nearest.quantize.layers.at("second"), "int8");
+  EXPECT_EQ(nearest.quantize.layers.at("second"), Precision::kInt8);
   EXPECT_EQ(nearest.quantize.weights.at("second"), (WeightGrid{.bits = 4, .scales = {}}));
   EXPECT_EQ(nearest.quantize.ranges, (std::map<std::string, std::string>{{"second", "mse"}}));
   EXPECT_EQ(nearest.quantize.activations.at("b").scale, 0.25);
@@ -213,7 +213,7 @@ TEST_F(QuantizeEnv, DecidesTheFirstLayersAloneWhereTheOfferSaysHowMany) {
             (std::vector<gym::Decision>{{"first", {"f32", "bf16", "int8"}, "bits", {32, 16, 8}},
                                         {"first range", {"minmax", "mse"}}}));
   const Strategy strategy = StrategyFromJson(problem.Describe({2, 0}), "it");
-  const std::map<std::string, std::string> layers = {{"first", "int8"}, {"second", "f32"}};
+  const PrecisionByLayer layers = {{"first", Precision::kInt8}, {"second", Precision::kF32}};
   EXPECT_EQ(strategy.quantize.layers, layers);
   EXPECT_EQ(problem.Anchors()[1],
             (std::pair<std::string, gym::Assignment>("int8", gym::Assignment{2, 0})));
@@ -252,9 +252,10 @@ TEST_F(QuantizeEnv, DecidesOnceForLayersOfTheSameWeights) {
       << "what both can be";
   EXPECT_EQ(decisions[1].name, "stage1.a");
   const Strategy strategy = StrategyFromJson(made->Describe({1, 0, 1}), "it");
-  EXPECT_EQ(strategy.quantize.layers,
-            (std::map<std::string, std::string>{
-                {"once", "int8"}, {"again", "int8"}, {"stage1.a", "f32"}, {"stage1.b", "bf16"}}));
+  EXPECT_EQ(strategy.quantize.layers, (PrecisionByLayer{{"once", Precision::kInt8},
+                                                        {"again", Precision::kInt8},
+                                                        {"stage1.a", Precision::kF32},
+                                                        {"stage1.b", Precision::kBF16}}));
   EXPECT_EQ(made->Prior().LowerBounds().at("weight_bytes"), 16 + 32 + 16) << "once, in int8";
   // 16, 16, 32 and 16 multiply-adds and weights.
   EXPECT_DOUBLE_EQ(made->Prior().features[0][1], 0.4);
@@ -264,7 +265,8 @@ TEST_F(QuantizeEnv, DecidesOnceForLayersOfTheSameWeights) {
   context_.quantize.first_layers = 1;
   made = MakeQuantizeProblem(context_);
   ASSERT_EQ(made->decisions().size(), 1U);
-  EXPECT_EQ(StrategyFromJson(made->Describe({1}), "it").quantize.layers.at("again"), "int8");
+  EXPECT_EQ(StrategyFromJson(made->Describe({1}), "it").quantize.layers.at("again"),
+            Precision::kInt8);
 }
 
 TEST_F(QuantizeEnv, TiesTheLayersThatTheOfferDoes) {
@@ -276,14 +278,18 @@ TEST_F(QuantizeEnv, TiesTheLayersThatTheOfferDoes) {
   EXPECT_NE(made->Hash(), before);
   ASSERT_EQ(made->decisions().size(), 2U);
   EXPECT_EQ(StrategyFromJson(made->Describe({0, 2}), "it").quantize.layers,
-            (std::map<std::string, std::string>{
-                {"once", "f32"}, {"again", "f32"}, {"stage1.a", "int8"}, {"stage1.b", "int8"}}));
+            (PrecisionByLayer{{"once", Precision::kF32},
+                              {"again", Precision::kF32},
+                              {"stage1.a", Precision::kInt8},
+                              {"stage1.b", Precision::kInt8}}));
   context_.quantize.tie = {{"stage1.b", "again"}};
   made = MakeQuantizeProblem(context_);
   ASSERT_EQ(made->decisions().size(), 2U) << "with what is tied already";
   EXPECT_EQ(StrategyFromJson(made->Describe({2, 0}), "it").quantize.layers,
-            (std::map<std::string, std::string>{
-                {"once", "int8"}, {"again", "int8"}, {"stage1.a", "f32"}, {"stage1.b", "int8"}}));
+            (PrecisionByLayer{{"once", Precision::kInt8},
+                              {"again", Precision::kInt8},
+                              {"stage1.a", Precision::kF32},
+                              {"stage1.b", Precision::kInt8}}));
 }
 
 TEST_F(QuantizeEnv, RefusesOffersThatAreNone) {

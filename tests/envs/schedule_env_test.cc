@@ -62,7 +62,7 @@ TEST(ScheduleEnv, KeepsWhatItBeginsWith) {
   const std::string plain = MakeScheduleProblem(context)->Hash();
   Strategy base;
   base.target = "native";
-  base.quantize.layers["a"] = "bf16";
+  base.quantize.layers["a"] = Precision::kBF16;
   base.partition = {{.nodes = {"c"}, .target = "onednn"}};
   context.base = std::make_shared<const Strategy>(base);
   const auto made = MakeScheduleProblem(context);
@@ -108,7 +108,7 @@ TEST(ScheduleEnv, KnowsTheBytesOfWhatItBeginsWith) {
   EXPECT_EQ(bytes(), 4 * (6 * 8 + 4 * 6));
   Strategy base;
   base.target = "native";
-  base.quantize.layers["a"] = "bf16";
+  base.quantize.layers["a"] = Precision::kBF16;
   base.quantize.weights["c"] = {.bits = 4, .scales = {}};  // weights alone: f32 layers
   context.base = std::make_shared<const Strategy>(base);
   EXPECT_EQ(bytes(), 2 * 6 * 8 + 1 * 4 * 6);

@@ -30,7 +30,8 @@ inline std::vector<Candidate> Candidates(int count) {
   std::vector<Candidate> batch;
   for (int i = 0; i < count; ++i) {
     Candidate candidate;
-    candidate.strategy.quantize.layers["layer" + std::to_string(i)] = i % 2 == 0 ? "int8" : "bf16";
+    candidate.strategy.quantize.layers["layer" + std::to_string(i)] =
+        i % 2 == 0 ? Precision::kInt8 : Precision::kBF16;
     candidate.measure = i % 3 == 0 ? Measure::kQuality : Measure::kQualityAndLatency;
     batch.push_back(candidate);
   }

@@ -46,7 +46,7 @@ Strategy DrawPrecisions(const Graph& canonical, std::span<const Tensor> inputs,
   Rng rng(variant.precision_seed);
   for (const QuantizableLayer& layer : FindQuantizableLayers(canonical)) {
     const Precision drawn = layer.allowed[rng.Below(layer.allowed.size())];
-    strategy.quantize.layers[layer.name] = std::string(Name(drawn));
+    strategy.quantize.layers[layer.name] = drawn;
   }
   return strategy;
 }

@@ -139,7 +139,7 @@ class Course {
     Strategy strategy;
     for (const QuantizableLayer& layer : FindQuantizableLayers(canonical)) {
       const Precision drawn = layer.allowed[rng_.Below(layer.allowed.size())];
-      strategy.quantize.layers[layer.name] = std::string(Name(drawn));
+      strategy.quantize.layers[layer.name] = drawn;
     }
     const Calibrator calibrator(canonical);
     for (const std::string& tensor : calibrator.tensors()) {

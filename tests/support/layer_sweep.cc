@@ -103,7 +103,7 @@ LayerCase LayerSweep::CaseOf(const QuantizableLayer& layer, Precision precision,
 Strategy StrategyOf(const LayerCase& layer_case) {
   const Graph& graph = layer_case.graph;
   Strategy strategy;
-  strategy.quantize.layers[layer_case.layer] = std::string(Name(layer_case.precision));
+  strategy.quantize.layers[layer_case.layer] = layer_case.precision;
   if (layer_case.precision != Precision::kInt8) return strategy;
   Calibrator calibrator(graph);
   const std::set<std::string> wanted(calibrator.tensors().begin(), calibrator.tensors().end());

@@ -75,11 +75,10 @@ class PlanApplier {
   void ReadPrecisions() {
     std::set<std::string> known;
     for (const LayerChain& chain : chains_) known.insert(graph_.node(chain.producer).name);
-    for (const auto& [name, word] : plan_.layers) {
+    for (const auto& [name, precision] : plan_.layers) {
       if (!known.contains(name)) {
         Refuse("the graph has no layer '" + name + "' whose precision can be chosen");
       }
-      const Precision precision = ParsePrecision(word);
       if (precision != Precision::kF32) precisions_.emplace(graph_.FindNode(name), precision);
     }
     for (const auto& [name, grid] : plan_.weights) {

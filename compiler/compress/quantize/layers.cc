@@ -26,13 +26,13 @@ std::vector<QuantizableLayer> FindQuantizableLayers(const Graph& graph) {
   return layers;
 }
 
-std::map<std::string, TensorScale> ScalesNeeded(
-    std::span<const QuantizableLayer> layers, const std::map<std::string, std::string>& precisions,
-    const std::map<std::string, TensorScale>& scales) {
+std::map<std::string, TensorScale> ScalesNeeded(std::span<const QuantizableLayer> layers,
+                                                const PrecisionByLayer& precisions,
+                                                const std::map<std::string, TensorScale>& scales) {
   std::map<std::string, TensorScale> needed;
   for (const QuantizableLayer& layer : layers) {
     const auto precision = precisions.find(layer.name);
-    if (precision == precisions.end() || precision->second != Name(Precision::kInt8)) continue;
+    if (precision == precisions.end() || precision->second != Precision::kInt8) continue;
     for (const std::string& tensor : {layer.input, layer.output, layer.residual}) {
       const auto it = scales.find(tensor);
       if (it != scales.end()) needed.insert(*it);

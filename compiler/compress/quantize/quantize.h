@@ -29,7 +29,7 @@ struct QuantizableLayer {
 /// Returns those of `scales` that a plan with these precisions (by layer name) needs: the scales of
 /// what its int8 layers read, write and add.
 [[nodiscard]] std::map<std::string, TensorScale> ScalesNeeded(
-    std::span<const QuantizableLayer> layers, const std::map<std::string, std::string>& precisions,
+    std::span<const QuantizableLayer> layers, const PrecisionByLayer& precisions,
     const std::map<std::string, TensorScale>& scales);
 
 /// Counts of |x| in equal bins over [0, limit]. When a larger value comes, the limit doubles and

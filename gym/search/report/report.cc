@@ -138,7 +138,7 @@ std::string RunnerOf(const Strategy& strategy, const std::string& node) {
 /// Returns "range by mse, rounded by gptq": decisions on an int8 layer besides its precision.
 std::string HowQuantized(const QuantizePlan& plan, const std::string& layer) {
   const auto precision = plan.layers.find(layer);
-  if (precision == plan.layers.end() || precision->second != Name(Precision::kInt8)) return "";
+  if (precision == plan.layers.end() || precision->second != Precision::kInt8) return "";
   std::string text;
   if (const auto range = plan.ranges.find(layer); range != plan.ranges.end()) {
     text = "range by " + range->second;
@@ -164,10 +164,11 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
       const Strategy& strategy = run.findings.finalists.at(*run.findings.best).strategy;
       const auto& chosen = strategy.quantize.layers;
       const auto it = chosen.find(layer.name);
-      row.chosen = it == chosen.end() ? "f32" : it->second;
+      const Precision precision = it == chosen.end() ? Precision::kF32 : it->second;
+      row.chosen = Name(precision);
       row.how = HowQuantized(strategy.quantize, layer.name);
       const auto grid = strategy.quantize.weights.find(layer.name);
-      if (row.chosen == Name(Precision::kInt8) && grid != strategy.quantize.weights.end()) {
+      if (precision == Precision::kInt8 && grid != strategy.quantize.weights.end()) {
         row.chosen = envs::Int8Word(grid->second.bits);
       }
       if (!run.task->OtherTargets(run.setup.config).empty()) {
@@ -343,11 +344,11 @@ void TellOthers(const Run& run, ReportInput& input) {
     std::string& lacked = input.lacked.emplace_back();
     const auto absent = run.setup.lacked.find(decision.name);
     if (absent == run.setup.lacked.end()) continue;
-    for (const std::string& precision : absent->second) {
+    for (const Precision precision : absent->second) {
       lacked += (lacked.empty() ? "excluded, because " + run.setup.config.target +
                                       " does not support it here: "
                                 : ", ") +
-                precision;
+                std::string(Name(precision));
     }
   }
 }

@@ -55,7 +55,7 @@ Strategy PlanFor(const Graph& graph, const std::string& precision, const std::st
   strategy.target = target;
   strategy.quantize.activations = calibrator.Scales({.method = "minmax"});
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
-    strategy.quantize.layers[layer.name] = precision;
+    strategy.quantize.layers[layer.name] = ParsePrecision(precision);
   }
   return strategy;
 }
@@ -325,6 +325,12 @@ TEST(Compile, RefusesAStrategyWhoseModelWasLost) {
   // By hand, for whatever model has these names.
   EXPECT_EQ(StrategyFromJson("{}", "it"), Strategy{});
   EXPECT_EQ(ToJson(Strategy{}).find("model_hash"), std::string::npos);
+}
+
+TEST(Compile, RefusesAStrategyWithAnUnknownPrecision) {
+  EXPECT_EQ(
+      Refusal([] { (void)StrategyFromJson(R"({"quantize":{"layers":{"a":"int4"}}})", "it"); }),
+      "'quantize.layers.a': unknown precision 'int4'; known: f32, bf16, int8");
 }
 
 TEST(Compile, RefusesATargetThatIsNotThere) {

@@ -297,7 +297,7 @@ TEST_F(Distill, TrainsWithZeroPoints) {
 
 TEST_F(Distill, TrainsWeightsWithAScaleForEveryGroup) {
   QuantizeOptions options;
-  options.activations = "f32";
+  options.activations = Precision::kF32;
   options.bits = 2;
   options.group = 4;
   const Strategy strategy =

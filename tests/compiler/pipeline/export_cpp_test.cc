@@ -88,7 +88,7 @@ TEST_F(ExportsCpp, APackageThatReproducesOurOutputsOnEveryInstructionSet) {
 
 TEST_F(ExportsCpp, AQuantizedModel) {
   Strategy strategy;
-  strategy.quantize.layers = {{"conv", "int8"}};
+  strategy.quantize.layers = {{"conv", Precision::kInt8}};
   strategy.quantize.activations = {{"x", {"i8", 0.03125, 3}}, {"r", {"u8", 0.015625, 0}}};
   const CppExportSummary summary = Export(Net("Tanh(%g) @last"), strategy, {Isa{}});
   EXPECT_EQ(summary.isas, std::vector<Isa>{Isa{}});

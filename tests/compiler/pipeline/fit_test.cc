@@ -59,7 +59,8 @@ class Fit : public testing::Test {
     asked_.target = "reference";
     asked_.model_hash = GraphHash(graph_);
     asked_.prune = {{{"conv1", {.units = 8, .keep = {0, 2, 5, 7}}}}};
-    asked_.quantize.layers = {{"conv1", "f32"}, {"conv2", "int8"}, {"conv3", "int8"}};
+    asked_.quantize.layers = {
+        {"conv1", Precision::kF32}, {"conv2", Precision::kInt8}, {"conv3", Precision::kInt8}};
     asked_.fit.samples = FitHash(TensorSamples(samples_), Options());
   }
   [[nodiscard]] Strategy Fitted() const {
@@ -141,7 +142,7 @@ TEST_F(Fit, TakesScalesFromTheGraphThatIsLeft) {
 
 TEST_F(Fit, RoundsWeightsByTheSamplesWhereTheStrategySaysSo) {
   asked_.prune = {};
-  asked_.quantize.layers["conv1"] = "int8";
+  asked_.quantize.layers["conv1"] = Precision::kInt8;
   for (const char* layer : {"conv1", "conv2", "conv3"}) {
     asked_.quantize.weights[layer] = {.bits = 3, .scales = {}};
   }

@@ -273,7 +273,7 @@ class ShippedModel : public testing::TestWithParam<Case> {
     if (GetParam().precision == "f32") return;
     strategy_.quantize.activations = calibrator.Scales({.method = "minmax"});
     for (const QuantizableLayer& layer : FindQuantizableLayers(graph_)) {
-      strategy_.quantize.layers[layer.name] = GetParam().precision;
+      strategy_.quantize.layers[layer.name] = ParsePrecision(GetParam().precision);
     }
   }
 

@@ -439,7 +439,7 @@ TEST(PruneStrategy, IsAppliedBeforeQuantization) {
   Strategy strategy;
   strategy.target = "reference";
   strategy.prune = kHalf;
-  strategy.quantize.layers = {{"conv1", "bf16"}, {"conv2", "bf16"}};
+  strategy.quantize.layers = {{"conv1", Precision::kBF16}, {"conv2", Precision::kBF16}};
   Graph wanted = graph;
   ApplyPrunePlan(kHalf, wanted);
   const Graph pruned = wanted;

@@ -35,7 +35,7 @@ class RegionPrecision : public testing::Test {
   RegionPrecision() : graph_(ParseGraph(kNet)) {
     InferTypes(graph_);
     for (const char* layer : {"one", "two", "head"}) {
-      int8_.quantize.layers[layer] = "int8";
+      int8_.quantize.layers[layer] = Precision::kInt8;
       int8_.quantize.weights[layer].bits = 4;
     }
     for (const char* tensor : {"x", "r1", "c2", "f", "y"}) {
@@ -56,10 +56,11 @@ class RegionPrecision : public testing::Test {
 };
 
 TEST(RegionPrecisionOption, StandsInTheSpec) {
-  EXPECT_EQ(PrecisionAsked("native"), "");
-  EXPECT_EQ(PrecisionAsked("native:precision=f32:threads=2"), "f32");
-  EXPECT_EQ(WithPrecision("native:threads=2", "bf16"), "native:precision=bf16:threads=2");
-  EXPECT_EQ(WithPrecision("native:precision=bf16:threads=2", ""), "native:threads=2");
+  EXPECT_EQ(PrecisionAsked("native"), std::nullopt);
+  EXPECT_EQ(PrecisionAsked("native:precision=strategy"), std::nullopt);
+  EXPECT_EQ(PrecisionAsked("native:precision=f32:threads=2"), Precision::kF32);
+  EXPECT_EQ(WithPrecision("native:threads=2", Precision::kBF16), "native:precision=bf16:threads=2");
+  EXPECT_EQ(WithPrecision("native:precision=bf16:threads=2", std::nullopt), "native:threads=2");
   TargetRegistry targets;
   RegisterAllTargets(targets);
   EXPECT_EQ(targets.Get("reference:precision=strategy").spec(), "reference");
@@ -78,8 +79,9 @@ TEST_F(RegionPrecision, OfARegionGoesBeforeThatOfTheTargetAndOfTheStrategy) {
   EXPECT_EQ(plain.target, "reference");
   EXPECT_EQ(plain.partition[0].target, "reference");
   EXPECT_EQ(plain.partition[1].target, "reference:threads=2");
-  EXPECT_EQ(plain.quantize.layers, (std::map<std::string, std::string>{
-                                       {"one", "f32"}, {"two", "int8"}, {"head", "bf16"}}));
+  EXPECT_EQ(plain.quantize.layers,
+            (PrecisionByLayer{
+                {"one", Precision::kF32}, {"two", Precision::kInt8}, {"head", Precision::kBF16}}));
   EXPECT_TRUE(plain.quantize.weights.contains("one"))
       << "f32 layers keep the grid of their weights";
   EXPECT_FALSE(plain.quantize.weights.contains("head")) << "bf16 layers have none";
@@ -97,7 +99,7 @@ TEST_F(RegionPrecision, OfAllLayersIsThatOfAStrategyThatSaysSo) {
   plain.target = "reference:precision=bf16";
   Strategy listed;
   listed.target = "reference";
-  for (const char* layer : {"one", "two", "head"}) listed.quantize.layers[layer] = "bf16";
+  for (const char* layer : {"one", "two", "head"}) listed.quantize.layers[layer] = Precision::kBF16;
   EXPECT_EQ(WithPrecisionsOfRegions(graph_, plain), listed);
   EXPECT_EQ(Run(plain), Run(listed));
 }

@@ -303,11 +303,11 @@ TEST(QuantizeRules, DecidePrecisionsBitsAndRanges) {
       "quantize");
   QuantizeOptions options;
   ReadQuantizeRules(book, graph, options);
-  EXPECT_EQ(options.layers, (std::map<std::string, std::string>{{"conv1", "int8"},
-                                                                {"conv2", "int8"},
-                                                                {"conv3", "f32"},
-                                                                {"depth", "int8"},
-                                                                {"fc", "f32"}}));
+  EXPECT_EQ(options.layers, (PrecisionByLayer{{"conv1", Precision::kInt8},
+                                              {"conv2", Precision::kInt8},
+                                              {"conv3", Precision::kF32},
+                                              {"depth", Precision::kInt8},
+                                              {"fc", Precision::kF32}}));
   EXPECT_EQ(options.layer_bits, (std::map<std::string, std::int64_t>{
                                     {"conv1", 4}, {"conv2", 4}, {"depth", 4}, {"fc", 4}}));
   EXPECT_EQ(options.tensor_scales.at("r1").method, "percentile");
@@ -321,7 +321,7 @@ TEST(QuantizeRules, DecidePrecisionsBitsAndRanges) {
   const QuantizedModel model =
       QuantizeModel(graph, {}, TensorSamples(samples), options, {}, targets);
   EXPECT_EQ(model.strategy.quantize.weights.at("fc").bits, 4);  // weights alone
-  EXPECT_EQ(model.strategy.quantize.layers.at("fc"), "f32");
+  EXPECT_EQ(model.strategy.quantize.layers.at("fc"), Precision::kF32);
   EXPECT_FALSE(model.strategy.quantize.weights.contains("conv3"));
   QuantizeOptions plain;
   plain.scales.method = "minmax";
@@ -426,8 +426,8 @@ TEST(QuantizeRules, CountByDefaultWhereTheirMethodBelongs) {
            Strategy("input", R"("calibrate_kl_divergence")", R"("op_names": ["conv2"])",
                     R"(["default"])")})),
       graph, options);
-  EXPECT_EQ(options.layers.at("conv1"), "int8");
-  EXPECT_EQ(options.layers.at("conv2"), "f32");
+  EXPECT_EQ(options.layers.at("conv1"), Precision::kInt8);
+  EXPECT_EQ(options.layers.at("conv2"), Precision::kF32);
   EXPECT_EQ(options.layer_bits.at("conv2"), 4);
   EXPECT_EQ(options.tensor_scales.at("r1").method, "entropy");
   EXPECT_FALSE(options.tensor_scales.contains("x"));

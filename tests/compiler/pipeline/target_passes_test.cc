@@ -86,7 +86,7 @@ TEST(TargetPasses, RunBeforeQuantizationIsFoldedAndAfterFusion) {
   })");
   InferTypes(graph);
   Strategy strategy;
-  strategy.quantize.layers = {{"conv", "int8"}};
+  strategy.quantize.layers = {{"conv", Precision::kInt8}};
   strategy.quantize.activations = {{"x", {"i8", 0.03125, 3}}, {"y", {"u8", 0.015625, 0}}};
   Log log;
   (void)Lower(ApplyStrategy(graph, strategy), Watcher(log), {});

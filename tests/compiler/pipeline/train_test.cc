@@ -45,7 +45,8 @@ class Training : public testing::Test {
     asked_.target = "reference";
     asked_.model_hash = GraphHash(graph_);
     asked_.prune = {{{"conv1", {.units = 8, .keep = {0, 2, 5, 7}}}}};
-    asked_.quantize.layers = {{"conv1", "f32"}, {"conv2", "int8"}, {"head", "bf16"}};
+    asked_.quantize.layers = {
+        {"conv1", Precision::kF32}, {"conv2", Precision::kInt8}, {"head", Precision::kBF16}};
     asked_.fit.samples = FitHash(TensorSamples(samples_), options_);
   }
   void SetUp() override {

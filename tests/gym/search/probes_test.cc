@@ -23,7 +23,7 @@ class Layers final : public SearchProblem {
   std::string DoDescribe(const Assignment& assignment) const override {
     Strategy strategy;
     for (std::size_t i = 0; i < decisions_.size(); ++i) {
-      if (assignment[i] == 1) strategy.quantize.layers[decisions_[i].name] = "int8";
+      if (assignment[i] == 1) strategy.quantize.layers[decisions_[i].name] = Precision::kInt8;
     }
     return ToJson(strategy);
   }
