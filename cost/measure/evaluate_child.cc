@@ -22,6 +22,7 @@
 #include "cost/measure/folder.h"
 #include "cost/measure/judge.h"
 #include "cost/measure/latency.h"
+#include "cost/measure/probe.h"
 #include "cost/measure/record.h"
 #include "cost/measure/statistics.h"
 #include "cost/quality/quality.h"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/base/within.h"
+#include "cost/measure/probe.h"
 #include "cost/model/outcome.h"
 
 namespace msc::cost {
@@ -47,19 +48,6 @@ struct LatencyOptions {
           Within{0, 1000});
   }
 };
-
-/// Functions that read the machine's clocks and load. Tests replace them.
-struct Probe {
-  std::function<std::chrono::nanoseconds()> now;  ///< monotonic
-  /// Total time that threads of this process were ready to run but had no core.
-  std::function<std::chrono::nanoseconds()> waited;
-  /// Total time that a hypervisor took from the machine.
-  std::function<std::chrono::nanoseconds()> stolen;
-  /// A fixed piece of work of about 10 microseconds; its time shows the speed of the core.
-  std::function<void()> yardstick;
-};
-/// Returns the probe of the real machine.
-[[nodiscard]] Probe SystemProbe();
 
 using Call = std::function<void()>;
 

@@ -1,3 +1,6 @@
+#include "cost/measure/probe.h"
+
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <memory>
@@ -6,8 +9,6 @@
 #include <dirent.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-#include "cost/measure/latency.h"
 
 namespace msc::cost {
 namespace {

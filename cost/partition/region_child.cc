@@ -21,6 +21,7 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/runtime/threads.h"
 #include "cost/measure/child.h"
+#include "cost/measure/probe.h"
 #include "cost/measure/record.h"
 #include "cost/model/closeness.h"
 #include "cost/model/outcome.h"

@@ -13,6 +13,7 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/runtime/threads.h"
 #include "cost/measure/latency.h"
+#include "cost/measure/probe.h"
 #include "gym/app/batch_option.h"
 #include "gym/app/bench_print.h"
 #include "gym/app/bench_rows.h"

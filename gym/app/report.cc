@@ -11,6 +11,7 @@
 #include "gym/app/command.h"
 #include "gym/app/warn_of_loss.h"
 #include "gym/search/record.h"
+#include "gym/search/report/comparison.h"
 #include "gym/search/run_paths.h"
 
 namespace msc::gym {

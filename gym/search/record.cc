@@ -8,7 +8,6 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/ir/serialize.h"
-#include "envs/common/evaluation.h"
 #include "gym/search/host.h"
 #include "gym/study/scan.h"
 #include "gym/study/trial.h"
@@ -66,10 +65,6 @@ std::string ToRecord(const SearchSetup& setup) {
 
 std::string ToRecord(const Findings& findings) {
   return Record(kFindings, findings);
-}
-
-Evaluation EvaluationOf(const Finalist& finalist) {
-  return envs::ToEvaluation(finalist.result, StrategyHash(finalist.strategy));
 }
 
 SearchRecords FindSearchRecords(std::span<const std::string> records) {

@@ -1,3 +1,5 @@
+#include "gym/search/report/comparison.h"
+
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,7 +12,6 @@
 #include "gym/search/config.h"
 #include "gym/search/findings.h"
 #include "gym/search/record.h"
-#include "gym/search/report/report.h"
 #include "gym/search/report/text.h"
 #include "gym/search/run_paths.h"
 #include "gym/study/front.h"
