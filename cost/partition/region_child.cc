@@ -123,7 +123,7 @@ class RegionChild {
       CompileKernels(sources_, request_.groups, request_.threads, targets_, [&](double part) {
         const auto groups = static_cast<double>(request_.groups.size());
         const auto group = static_cast<std::size_t>(part * groups);
-        answers_.Say({.state = "builds", .group = group, .runner = 0});
+        answers_.Say({.state = RegionEvent::kBuilds, .group = group, .runner = 0});
       });
       return;
     }
@@ -135,7 +135,7 @@ class RegionChild {
     const RegionGroup& group = request_.groups[index];
     std::vector<Ready> ready;
     for (std::size_t i = 0; i < group.runners.size(); ++i) {
-      answers_.Say({.state = "builds", .group = index, .runner = i});
+      answers_.Say({.state = RegionEvent::kBuilds, .group = index, .runner = i});
       Result<Ready> made = Make(group, i);
       std::optional<Failure> failure;
       if (!made.ok()) failure = made.failure();
@@ -150,7 +150,7 @@ class RegionChild {
       ready.push_back(std::move(made).value());
     }
     if (ready.empty()) return;
-    answers_.Say({.state = "times", .group = index});
+    answers_.Say({.state = RegionEvent::kTimes, .group = index});
     const std::vector<Latency> latencies = Time(ready);
     for (std::size_t i = 0; i < ready.size(); ++i) {
       Outcome outcome;
@@ -241,7 +241,7 @@ class RegionChild {
   }
 
   void Give(std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
-    answers_.Say({.state = "gave", .group = group, .runner = runner, .outcome = ToJson(outcome)});
+    answers_.Say({.group = group, .runner = runner, .outcome = outcome});
   }
 
   const RegionRequest& request_;

@@ -129,14 +129,14 @@ class RegionMeter::Batch {
     Tail tail(WriteRequest(false));
     begun_.reset();
     heard_at_ = 0;
-    heard_state_ = "builds";
+    heard_state_ = RegionEvent::kBuilds;
     const Clock::time_point start = Clock::now();
     bool hung = false;
     const auto report = RunChild(command, [&] { return Ends([&] { return Hear(tail); }, hung); });
     Hear(tail);
     // After its last answer, the child was still in the state that it reported last.
     const double taken = std::chrono::duration<double>(Clock::now() - start).count();
-    Account(std::max(taken, heard_at_), "");
+    Account(std::max(taken, heard_at_), RegionEvent::kBuilds);
     if (report.ok()) return std::nullopt;
     if (hung) {
       return Failure{FailureKind::kTimeout,
@@ -259,10 +259,8 @@ class RegionMeter::Batch {
     const std::vector<std::string> lines = tail.NewLines();
     for (const std::string& line : lines) {
       RegionAnswer answer;
-      Result<Outcome> outcome = Failure{};
       try {
         answer = RegionAnswerFromJson(line);
-        if (answer.state == "gave") outcome = OutcomeFromJson(answer.outcome);
       } catch (const UserError&) {
         continue;  // the child wrote this; missing answers are noticed later
       }
@@ -271,23 +269,24 @@ class RegionMeter::Batch {
       }
       Account(answer.at, answer.state);
       const Work& asked = asked_[answer.group];
-      if (answer.state == "gave" && !outcome.ok() && outcome.failure().kind == FailureKind::kLost) {
-        // A compiler was interrupted; another child repeats this.
-        interruption_ = outcome.failure();
-      } else if (answer.state == "gave") {
-        Report(asked.group, asked.runners[answer.runner], outcome);
-      } else {
-        begun_ = Begun{.timing = answer.state == "times",
+      const Result<Outcome>& outcome = answer.outcome;
+      if (answer.state != RegionEvent::kGave) {
+        begun_ = Begun{.timing = answer.state == RegionEvent::kTimes,
                        .asked = asked,
                        .runner = asked.runners[answer.runner]};
+      } else if (!outcome.ok() && outcome.failure().kind == FailureKind::kLost) {
+        // A compiler was interrupted; another child repeats this.
+        interruption_ = outcome.failure();
+      } else {
+        Report(asked.group, asked.runners[answer.runner], outcome);
       }
     }
     return !lines.empty();
   }
 
   /// Adds the time up to `at` to the state that the child was in, and notes its next `state`.
-  void Account(double at, const std::string& state) {
-    double& spent = heard_state_ == "times" ? spent_.timing : spent_.build;
+  void Account(double at, RegionEvent state) {
+    double& spent = heard_state_ == RegionEvent::kTimes ? spent_.timing : spent_.build;
     spent += std::max(at - heard_at_, 0.0);
     heard_at_ = at;
     heard_state_ = state;
@@ -357,7 +356,7 @@ class RegionMeter::Batch {
   Clock::time_point heard_;     ///< time of the last answer, by this process's clock
   Clock::time_point asked_at_;  ///< time of the last check for answers
   double heard_at_ = 0;         ///< time of the last answer, by the child's clock
-  std::string heard_state_;
+  RegionEvent heard_state_ = RegionEvent::kBuilds;
   std::optional<Begun> begun_;
   Spent spent_;
   bool stopped_ = false;

@@ -6,9 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/base/result.h"
+#include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
 #include "compiler/strategy/strategy.h"
 #include "cost/measure/latency.h"
+#include "cost/model/outcome.h"
 
 namespace msc::cost {
 
@@ -93,19 +96,44 @@ struct RegionRequest {
   }
 };
 
+/// What a child that measures regions reports.
+enum class RegionEvent : std::uint8_t {
+  /// A runner, before it is compiled and run once. If only kernels are compiled, the progress of
+  /// that, as if it were proportional to groups.
+  kBuilds,
+  kTimes,  ///< a group, before its timing
+  kGave,   ///< the result of a runner
+};
+
+/// Returns "builds", "times" or "gave".
+[[nodiscard]] std::string_view Name(RegionEvent event);
+/// Throws UserError for any other text.
+[[nodiscard]] RegionEvent ParseRegionEvent(std::string_view name);
+
+}  // namespace msc::cost
+
+namespace msc {
+
+template <>
+struct StringForm<cost::RegionEvent> {
+  static std::string Write(const cost::RegionEvent& event) { return std::string(Name(event)); }
+  static cost::RegionEvent Read(const std::string& text) { return cost::ParseRegionEvent(text); }
+};
+
+}  // namespace msc
+
+namespace msc::cost {
+
 /// One line of the file of answers.
 struct RegionAnswer {
-  /// "builds": a runner, before it is compiled and run once; if only kernels are compiled, the
-  /// progress of that, as if it were proportional to groups. "times": a group, before its timing.
-  /// "gave": the result of a runner.
-  std::string state = "gave";
+  RegionEvent state = RegionEvent::kGave;
   std::size_t group = 0;
   std::size_t runner = 0;
-  double at = 0;             ///< seconds since the child started
-  std::string outcome = {};  ///< JSON of a Result<Outcome> without quality
+  double at = 0;                        ///< seconds since the child started
+  Result<Outcome> outcome = Failure{};  ///< for kGave; without quality
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    visit("state", self.state, "event", Within::OneOf({"builds", "times", "gave"}));
+    visit("state", self.state, "event");
     visit("group", self.group, "index in the request");
     visit("runner", self.runner, "index in the group");
     visit("at", self.at, "seconds since the start", Within{0, 1e9});

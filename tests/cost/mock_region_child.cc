@@ -37,11 +37,11 @@ int Answer(const char* path) {
   for (std::size_t group = 0; group < request.groups.size(); ++group) {
     const RegionGroup& asked = request.groups[group];
     for (std::size_t runner = 0; runner < asked.runners.size(); ++runner) {
-      answers += ToJson(RegionAnswer{
-                     .group = group,
-                     .runner = runner,
-                     .outcome = ToJson(Estimate(source, asked, asked.runners[runner].target))}) +
-                 "\n";
+      answers +=
+          ToJson(RegionAnswer{.group = group,
+                              .runner = runner,
+                              .outcome = Estimate(source, asked, asked.runners[runner].target)}) +
+          "\n";
     }
   }
   WriteFileAtomic(request.answers, answers);
