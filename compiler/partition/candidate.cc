@@ -38,7 +38,7 @@ Label LabelOf(const std::vector<TensorLabel>& list, FlowIndex tensor) {
   return it == list.end() ? kDense : it->label;
 }
 
-std::string RulesOf(const Candidate& candidate) {
+std::string RulesOf(const CandidateRegion& candidate) {
   std::string names = candidate.rule;
   for (const std::string& name : candidate.also) names += ", " + name;
   return names;

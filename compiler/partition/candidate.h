@@ -28,7 +28,7 @@ struct TensorLabel {
 
 /// Nodes that one target computes as one region. The same nodes with other options, another
 /// precision or another layout of a target are another candidate.
-struct Candidate {
+struct CandidateRegion {
   IndexSet nodes;         ///< convex
   std::string target;     ///< target spec, such as "onednn:threads=2"
   std::string rule = {};  ///< name of the rule that generated it, shown to users
@@ -44,7 +44,7 @@ struct Candidate {
 };
 
 /// Returns the names of all rules that generated `candidate`, for users: "unit, layer".
-[[nodiscard]] std::string RulesOf(const Candidate& candidate);
+[[nodiscard]] std::string RulesOf(const CandidateRegion& candidate);
 
 /// Returns the tensors that `nodes` read from outside, each once, in the order in which the nodes
 /// read them.

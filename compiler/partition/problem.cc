@@ -16,7 +16,7 @@ Failure Wrong(std::string detail) {
 }
 
 std::string Describe(const CoverProblem& problem, std::uint32_t index) {
-  const Candidate& candidate = problem.candidates.at(index);
+  const CandidateRegion& candidate = problem.candidates.at(index);
   return candidate.target + " " + ToString(candidate.nodes);
 }
 
@@ -71,7 +71,7 @@ std::optional<Failure> CheckConditions(const CoverProblem& problem,
   std::int64_t bytes = 0;
   std::map<std::string, std::int64_t> regions;
   for (const std::uint32_t index : chosen) {
-    const Candidate& candidate = problem.candidates[index];
+    const CandidateRegion& candidate = problem.candidates[index];
     bytes += candidate.bytes;
     ++regions[candidate.target];
     for (const auto& [node, targets] : problem.conditions.pins) {
@@ -134,7 +134,7 @@ void CheckProblem(const CoverProblem& problem) {
     throw UserError("a partition problem has 1 to " + std::to_string(kMaxLabels) + " labels");
   }
   for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
-    const Candidate& candidate = problem.candidates[i];
+    const CandidateRegion& candidate = problem.candidates[i];
     if (candidate.nodes.universe() != problem.flow.size() || candidate.nodes.empty()) {
       throw UserError("candidate " + Describe(problem, i) + " holds no nodes of the problem");
     }
@@ -165,7 +165,7 @@ Result<std::vector<ConversionStep>> Conversions(const CoverProblem& problem,
   std::vector<Label> made(problem.flow.tensors().size(), kDense);
   std::vector<std::set<Label>> wanted(made.size());
   for (const std::uint32_t index : chosen) {
-    const Candidate& candidate = problem.candidates.at(index);
+    const CandidateRegion& candidate = problem.candidates.at(index);
     for (const TensorLabel& entry : candidate.makes) made.at(entry.tensor) = entry.label;
     for (const FlowIndex tensor : TensorsIn(problem.flow, candidate.nodes)) {
       wanted[tensor].insert(LabelOf(candidate.wants, tensor));

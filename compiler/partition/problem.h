@@ -64,7 +64,7 @@ struct SideConditions {
 /// Learning Backends with Automatic Placement" (PACT 2022), for the additive part.
 struct CoverProblem {
   DataflowGraph flow = {};
-  std::vector<Candidate> candidates = {};
+  std::vector<CandidateRegion> candidates = {};
   std::vector<std::string> labels = {"dense"};  ///< names, kDense first
   ConversionTable conversions = {};
   SideConditions conditions = {};

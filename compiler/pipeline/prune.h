@@ -61,7 +61,7 @@ struct ReconstructedLayer {
     const std::function<void(double)>& progress = {});
 
 /// A plan that was timed for a latency budget.
-struct TimedPlan {
+struct TimedPrunePlan {
   double macs = 1;  ///< requested share of the multiply-adds
   double time = 1;  ///< result of `measure`
 };
@@ -75,6 +75,6 @@ struct TimedPlan {
                                          const UnitScores& scores, const PruneRequest& request,
                                          double share,
                                          const std::function<double(const PrunePlan&)>& measure,
-                                         int most, std::vector<TimedPlan>& tried);
+                                         int most, std::vector<TimedPrunePlan>& tried);
 
 }  // namespace msc

@@ -29,7 +29,7 @@ std::optional<PrunePlan> PlanOf(const Graph& graph, const PruneSpace& space,
 PrunePlan ChoosePlanByTime(const Graph& graph, const PruneSpace& space, const UnitScores& scores,
                            const PruneRequest& request, double share,
                            const std::function<double(const PrunePlan&)>& measure, int most,
-                           std::vector<TimedPlan>& tried) {
+                           std::vector<TimedPrunePlan>& tried) {
   if (!(share > 0 && share < 1)) {
     throw UserError("the share of the time must be above 0 and below 1, not " +
                     std::to_string(share));

@@ -149,12 +149,12 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
   return result;
 }
 
-std::map<std::string, std::vector<Precision>> LackedPrecisions(
+std::map<std::string, std::vector<Precision>> FindUnsupportedPrecisions(
     const Graph& canonical, const std::map<std::string, TensorScale>& scales,
     const std::string& target, const TargetRegistry& registry) {
-  std::map<std::string, std::vector<Precision>> lacked;
+  std::map<std::string, std::vector<Precision>> unsupported;
   const Target& wanted = registry.Get(target);
-  if (wanted.facts().name == "reference") return lacked;
+  if (wanted.facts().name == "reference") return unsupported;
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(canonical);
   for (const Precision precision : {Precision::kBF16, Precision::kInt8}) {
     Strategy all;
@@ -168,10 +168,11 @@ std::map<std::string, std::vector<Precision>> LackedPrecisions(
     const Graph lowered = Lower(ApplyStrategy(canonical, all), wanted, {});
     for (const auto& [name, unused] : all.quantize.layers) {
       const NodeId layer = lowered.FindNode(name);
-      if (layer != kNoNode && Refuses(wanted, lowered, layer)) lacked[name].push_back(precision);
+      if (layer != kNoNode && Refuses(wanted, lowered, layer))
+        unsupported[name].push_back(precision);
     }
   }
-  return lacked;
+  return unsupported;
 }
 
 std::string AchievedPrecision(const Executable& executable, const std::string& target,

@@ -129,7 +129,7 @@ using QuantizeProgress = std::function<void(const std::string&, double)>;
 /// or the nodes that narrow and widen the values beside it, so that "reference" would run them.
 /// Never contains f32; empty for "reference". `scales` must have every tensor that a layer reads or
 /// writes. UserError as Lower.
-[[nodiscard]] std::map<std::string, std::vector<Precision>> LackedPrecisions(
+[[nodiscard]] std::map<std::string, std::vector<Precision>> FindUnsupportedPrecisions(
     const Graph& canonical, const std::map<std::string, TensorScale>& scales,
     const std::string& target, const TargetRegistry& registry);
 

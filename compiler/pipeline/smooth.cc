@@ -27,7 +27,7 @@ struct Reader {
 };
 
 /// A link and what was observed of its value.
-struct Candidate {
+struct SmoothCandidate {
   const RescaleLink* link = nullptr;
   std::size_t place = 0;
   std::vector<float> maxima;
@@ -51,9 +51,10 @@ class Names {
 };
 
 /// Returns a candidate with the readers whose products can be computed here; there may be none.
-Candidate MakeCandidate(const Graph& graph, const RescaleLink& link,
-                        const std::vector<WeightedLayer>& layers, Names& names) {
-  Candidate candidate{.link = &link, .place = names.Add(link.value), .maxima = {}, .readers = {}};
+SmoothCandidate MakeCandidate(const Graph& graph, const RescaleLink& link,
+                              const std::vector<WeightedLayer>& layers, Names& names) {
+  SmoothCandidate candidate{
+      .link = &link, .place = names.Add(link.value), .maxima = {}, .readers = {}};
   candidate.maxima.assign(static_cast<std::size_t>(link.channels), 0.0F);
   for (const ChannelConstant& constant : link.readers) {
     const auto layer = std::find_if(layers.begin(), layers.end(), [&](const WeightedLayer& each) {
@@ -71,7 +72,7 @@ Candidate MakeCandidate(const Graph& graph, const RescaleLink& link,
 }
 
 /// Updates the largest magnitudes of channels, and whether there are negative values.
-void See(const Tensor& value, Candidate& candidate) {
+void See(const Tensor& value, SmoothCandidate& candidate) {
   const Dims& dims = value.dims();
   std::size_t inner = 1;
   for (std::size_t i = candidate.link->axis + 1; i < dims.size(); ++i) {
@@ -113,7 +114,7 @@ struct Bits {
 };
 
 /// Returns the error of the readers if channels are scaled by these exponents.
-double ErrorOf(const Graph& graph, const Candidate& candidate, std::span<const int> exponents,
+double ErrorOf(const Graph& graph, const SmoothCandidate& candidate, std::span<const int> exponents,
                const Bits& bits) {
   float range = 0;
   for (std::size_t c = 0; c < exponents.size(); ++c) {
@@ -158,9 +159,9 @@ std::vector<SmoothedValue> SmoothLayers(const SampleSource& samples, const Quant
   const std::vector<RescaleLink> links = FindRescaleLinks(graph);
   const std::vector<WeightedLayer> layers = FindWeightedLayers(graph);
   Names names;
-  std::vector<Candidate> candidates;
+  std::vector<SmoothCandidate> candidates;
   for (const RescaleLink& link : links) {
-    Candidate candidate = MakeCandidate(graph, link, layers, names);
+    SmoothCandidate candidate = MakeCandidate(graph, link, layers, names);
     if (!candidate.readers.empty()) candidates.push_back(std::move(candidate));
   }
   if (candidates.empty()) return {};
@@ -177,7 +178,7 @@ std::vector<SmoothedValue> SmoothLayers(const SampleSource& samples, const Quant
       },
       progress);
   std::vector<SmoothedValue> smoothed;
-  for (const Candidate& candidate : candidates) {
+  for (const SmoothCandidate& candidate : candidates) {
     const RescaleLink& link = *candidate.link;
     const std::vector<float> weights = ChannelMaxima(graph, link.readers, link.channels);
     std::vector<int> best(candidate.maxima.size(), 0);

@@ -26,7 +26,7 @@ constexpr int kSums = 12;
 using Kernel = float (*)(std::int64_t);
 
 /// A kernel and the operations (multiplications and additions) of one of its rounds.
-struct Candidate {
+struct PeakKernel {
   const char* instruction;
   Kernel kernel;
   double operations;
@@ -43,7 +43,7 @@ float PlainLoop(std::int64_t rounds) {
   return all;
 }
 
-constexpr Candidate kPlain = {"scalar multiply and add", PlainLoop, 2.0 * kSums};
+constexpr PeakKernel kPlain = {"scalar multiply and add", PlainLoop, 2.0 * kSums};
 
 #ifdef MSC_X86
 
@@ -142,7 +142,7 @@ bool HasAvxVnni() {
   return HasFeature71(4) && __builtin_cpu_supports("avx2");
 }
 
-Candidate F32Kernel() {
+PeakKernel F32Kernel() {
   if (__builtin_cpu_supports("avx512f")) return {"AVX-512 FMA", F32Avx512, 2.0 * 16 * kSums};
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     return {"AVX2 FMA", F32Avx2, 2.0 * 8 * kSums};
@@ -150,14 +150,14 @@ Candidate F32Kernel() {
   return {"SSE2 multiply and add", F32Sse2, 2.0 * 4 * kSums};
 }
 
-Candidate Bf16Kernel() {
+PeakKernel Bf16Kernel() {
   if (HasAvx512Bf16()) {
     return {"AVX-512 BF16", Bf16Avx512, 2.0 * 32 * kSums};
   }
   return F32Kernel();
 }
 
-Candidate Int8Kernel() {
+PeakKernel Int8Kernel() {
   if (__builtin_cpu_supports("avx512vnni")) {
     return {"AVX-512 VNNI", Int8Avx512, 2.0 * 64 * kSums};
   }
@@ -183,13 +183,13 @@ bool TriesAll() {
   return false;
 }
 
-Candidate F32Kernel() {
+PeakKernel F32Kernel() {
   return kPlain;
 }
-Candidate Bf16Kernel() {
+PeakKernel Bf16Kernel() {
   return kPlain;
 }
-Candidate Int8Kernel() {
+PeakKernel Int8Kernel() {
   return kPlain;
 }
 
@@ -205,7 +205,7 @@ constexpr int kRepeats = 7;  // of a copy
 // A run takes about a millisecond. Many runs make it likely that the fastest one met no other load.
 constexpr int kPeakRepeats = 40;
 
-Peak Measure(const Candidate& candidate, int threads) {
+Peak Measure(const PeakKernel& candidate, int threads) {
   constexpr std::int64_t kRounds = 400'000;
   volatile float sink = candidate.kernel(kRounds);  // raises the clock before timing
   double least = 1e30;

@@ -47,7 +47,7 @@ struct ChildRequest {
   std::int64_t samples = 0;  ///< quality: number of samples; 0 = all from the first one on
   std::int64_t most = 0;     ///< quality: most samples while the verdict is undecided
   /// Quality: samples from this number on are held out and also judged separately; 0 = none.
-  std::int64_t fresh = 0;
+  std::int64_t held_out = 0;
   std::int64_t repeats = 1;  ///< of the whole latency measurement, or of profiled runs
   std::int64_t part = 1;     ///< latency: divides the rounds and the time
   template <class Self, class Visit>
@@ -60,7 +60,7 @@ struct ChildRequest {
     visit("samples", self.samples, "samples to judge by; 0 = all", Within{0, 1e9});
     visit("most", self.most, "largest number of samples while the verdict is undecided",
           Within{0, 1e9});
-    visit("fresh", self.fresh, "first sample of those that are also judged separately; 0 = none",
+    visit("fresh", self.held_out, "first sample of those that are also judged separately; 0 = none",
           Within{0, 1e9});
     visit("repeats", self.repeats, "number of repeats of all measurements", Within{1, 1e6});
     visit("part", self.part, "divisor of rounds and time", Within{1, 1000});

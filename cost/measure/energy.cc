@@ -129,7 +129,7 @@ std::vector<Latency> MeasureRepeats(const Call& reference, std::span<const Call>
   }
   std::vector<Latency> combined;
   combined.reserve(measured.size());
-  for (const std::vector<Latency>& one : measured) combined.push_back(Combine(one));
+  for (const std::vector<Latency>& one : measured) combined.push_back(CombineLatencies(one));
   return combined;
 }
 

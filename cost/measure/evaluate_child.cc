@@ -111,10 +111,10 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   auto built = Build(context, strategy, settings.batch);
   if (!built.ok()) return built.failure();
   QualityMeter meter;
-  QualityMeter fresh;
-  const std::array<QualityMeter*, 2> meters = {&meter, &fresh};
-  const std::int64_t known = std::max<std::int64_t>(request.fresh - request.first, 0);
-  const bool apart = request.fresh > 0;
+  QualityMeter held_out;
+  const std::array<QualityMeter*, 2> meters = {&meter, &held_out};
+  const std::int64_t known = std::max<std::int64_t>(request.held_out - request.first, 0);
+  const bool apart = request.held_out > 0;
   std::optional<Failure> failure;
   std::int64_t seen = 0;
   for (std::int64_t wanted = least; seen < wanted && !failure;) {
@@ -139,7 +139,7 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   if (!single.ok()) return single.failure();
   Outcome outcome;
   outcome.quality = meter.Total();
-  if (apart && seen > known) outcome.fresh = fresh.Total();
+  if (apart && seen > known) outcome.held_out = held_out.Total();
   outcome.weight_bytes = single.value().weight_bytes;
   outcome.peak_bytes = static_cast<std::int64_t>(single.value().executable.memory().arena_bytes);
   return outcome;

@@ -326,7 +326,7 @@ std::optional<Energy> CombineEnergy(std::span<const Latency> repeats) {
 
 }  // namespace
 
-Latency Combine(std::span<const Latency> repeats) {
+Latency CombineLatencies(std::span<const Latency> repeats) {
   Check(!repeats.empty(), "there is a measurement to combine");
   std::vector<double> medians;
   std::vector<double> references;

@@ -99,6 +99,6 @@ struct RivalOptions {
 /// Combines repeated measurements of the same candidate: medians of medians and of ratios, and the
 /// hull of the intervals; noisy if one of them is. Combines energy likewise if all have it.
 /// InternalError if there are none.
-[[nodiscard]] Latency Combine(std::span<const Latency> repeats);
+[[nodiscard]] Latency CombineLatencies(std::span<const Latency> repeats);
 
 }  // namespace msc::cost

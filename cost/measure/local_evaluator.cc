@@ -330,7 +330,7 @@ std::optional<Result<Outcome>> LocalEvaluator::Judge(const Strategy& strategy,
                                                      const Stop& stop) {
   ChildRequest request;
   request.first = samples.first;
-  request.fresh = samples.fresh;
+  request.held_out = samples.held_out;
   return AskQuality(strategy, std::move(request), stop);
 }
 

@@ -34,7 +34,7 @@ struct LocalOptions {
 struct JudgedSamples {
   std::int64_t first = 0;  ///< number of the first one; all following are used
   /// Samples from this number on are held out and also judged separately; 0 = none.
-  std::int64_t fresh = 0;
+  std::int64_t held_out = 0;
 };
 
 /// Wall-clock limits of a child: for the whole request, and for time in which all its threads

@@ -64,7 +64,7 @@ double Closeness::Error() const {
   return std::min(largest_ / std::max(high_ - low_, kLeastSize), relative_);
 }
 
-double Difference(const Tensor& wanted, const Tensor& got) {
+double TensorDifference(const Tensor& wanted, const Tensor& got) {
   if (wanted.dtype() != got.dtype() || wanted.dims() != got.dims()) return kInfinite;
   if (wanted.dtype() == DType::kString) return wanted == got ? 0 : 1;
   return IsFloat(wanted.dtype()) ? DifferenceOfFloats(wanted, got) : ShareThatDiffers(wanted, got);

@@ -40,7 +40,7 @@ class Closeness {
 /// share of elements that differ, because these are class numbers or indices, whose distance has no
 /// meaning. For strings it returns 0 if the tensors are equal, else 1. Returns infinity if types or
 /// dims differ.
-[[nodiscard]] double Difference(const Tensor& wanted, const Tensor& got);
+[[nodiscard]] double TensorDifference(const Tensor& wanted, const Tensor& got);
 
 /// Returns how many numbers of a tensor are not finite; 0 for integers and strings.
 [[nodiscard]] std::int64_t CountNotFinite(const Tensor& tensor);

@@ -70,7 +70,7 @@ std::vector<Number> Numbers(const Outcome& outcome) {
       {"peak_bytes", static_cast<double>(outcome.peak_bytes)},
   };
   Add("quality", outcome.quality, numbers);
-  if (outcome.fresh) Add("fresh", *outcome.fresh, numbers);
+  if (outcome.held_out) Add("fresh", *outcome.held_out, numbers);
   if (outcome.latency) {
     const Latency& latency = *outcome.latency;
     numbers.insert(numbers.end(), {{"latency.median_ns", latency.median_ns},

@@ -101,7 +101,7 @@ struct Outcome {
   std::int64_t peak_bytes = 0;    ///< arena of the executable
   /// Quality on the held-out samples alone, which no trial used; missing if no samples were held
   /// out.
-  std::optional<Quality> fresh = {};
+  std::optional<Quality> held_out = {};
   bool operator==(const Outcome&) const = default;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
@@ -109,7 +109,7 @@ struct Outcome {
     visit("quality", self.quality, "quality");
     visit("weight_bytes", self.weight_bytes, "size of the weights");
     visit("peak_bytes", self.peak_bytes, "size of the arena");
-    visit("fresh", self.fresh, "quality on samples that no trial saw");
+    visit("fresh", self.held_out, "quality on samples that no trial saw");
   }
 };
 

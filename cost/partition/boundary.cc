@@ -6,10 +6,10 @@ namespace msc::cost {
 namespace {
 
 /// Returns BoundaryCost::scale.
-double ScaleOf(const std::vector<TimedPlan>& plans) {
+double ScaleOf(const std::vector<TimedPartition>& plans) {
   constexpr double kMost = 1.25;
-  const TimedPlan* fastest = nullptr;
-  for (const TimedPlan& plan : plans) {
+  const TimedPartition* fastest = nullptr;
+  for (const TimedPartition& plan : plans) {
     if (!plan.chosen.empty() || !plan.measured_micros || !plan.predicted_micros) continue;
     if (fastest == nullptr || *plan.measured_micros < *fastest->measured_micros) fastest = &plan;
   }
@@ -31,7 +31,7 @@ double BytesHandedOver(const CoverProblem& problem, const std::vector<std::uint3
 
 }  // namespace
 
-BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPlan>& plans) {
+BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPartition>& plans) {
   const double scale = ScaleOf(plans);
   // Normal equations of y = a * regions + b * bytes, with rows weighted by 1 / measured.
   double aa = 0;
@@ -39,7 +39,7 @@ BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPla
   double bb = 0;
   double ay = 0;
   double by = 0;
-  for (const TimedPlan& plan : plans) {
+  for (const TimedPartition& plan : plans) {
     if (plan.chosen.size() < 2 || !plan.measured_micros || !plan.predicted_micros) continue;
     const double weight = 1 / *plan.measured_micros;
     const double a = weight * static_cast<double>(plan.chosen.size() - 1);
@@ -70,7 +70,7 @@ BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPla
 
 CoverProblem WithBoundaries(const CoverProblem& problem, const BoundaryCost& boundary) {
   CoverProblem priced = problem;
-  for (Candidate& candidate : priced.candidates) {
+  for (CandidateRegion& candidate : priced.candidates) {
     if (candidate.cost.invalid()) continue;
     double bytes = 0;
     for (const FlowIndex tensor : TensorsOut(problem.flow, candidate.nodes)) {

@@ -11,7 +11,7 @@
 namespace msc::cost {
 
 /// A way to run the model that is timed as a whole.
-struct TimedPlan {
+struct TimedPartition {
   std::string name;  ///< "onednn", "greedy", "plan 1"
   /// Searches that found the same plan, such as "greedy" and "collage".
   std::vector<std::string> also = {};
@@ -42,7 +42,7 @@ struct BoundaryCost {
 /// Fits (measured / scale - sum of regions) by least squares, relative to the measured times. The
 /// variables are regions beyond the first and bytes handed over, with factors of at least 0.
 [[nodiscard]] BoundaryCost FitBoundary(const CoverProblem& problem,
-                                       const std::vector<TimedPlan>& plans);
+                                       const std::vector<TimedPartition>& plans);
 
 /// Returns the problem with the price of boundaries added to the costs of its candidates, and to
 /// the lower bounds of unknown costs: once per region, and per byte of the values that leave it.

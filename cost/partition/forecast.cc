@@ -24,7 +24,7 @@ Forecast::Forecast(const CoverProblem& problem, RegionCosts& costs,
     : alike_(alike.begin(), alike.end()) {
   Check(costs.model() != nullptr, "costs have learned before they predict");
   Check(alike.size() == problem.candidates.size(), "every candidate has a number");
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     std::optional<One>& one = forecasts_.emplace_back();
     const auto predicted = costs.Predict({NodeNames(problem, candidate), candidate.target});
     if (!predicted) continue;

@@ -10,12 +10,13 @@
 
 namespace msc::cost {
 
-StudyResult CoverWithGivenCosts(const CoverProblem& problem, const StudyOptions& options) {
+PartitionStudyResult CoverWithGivenCosts(const CoverProblem& problem,
+                                         const PartitionStudyOptions& options) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   CoverProblem known = problem;
-  for (Candidate& candidate : known.candidates) {
+  for (CandidateRegion& candidate : known.candidates) {
     if (candidate.cost.unknown()) candidate.cost = Cost::Invalid("no cost was given");
   }
   SearchOptions search;
@@ -24,12 +25,12 @@ StudyResult CoverWithGivenCosts(const CoverProblem& problem, const StudyOptions&
   if (!found.ok()) throw UserError(found.failure().detail);
   const Cover& cover = found.value();
 
-  StudyResult result;
+  PartitionStudyResult result;
   result.statistics = cover.statistics;
   result.lower_bound = cover.lower_bound;
   result.gap = cover.gap();
   result.seconds.search = result.seconds.solve = seconds();
-  TimedPlan best{.name = "plan 1"};
+  TimedPartition best{.name = "plan 1"};
   best.chosen = cover.chosen;
   best.predicted_micros = cover.micros;
   best.runner.partition = PlanOf(problem, cover.chosen);
@@ -37,10 +38,10 @@ StudyResult CoverWithGivenCosts(const CoverProblem& problem, const StudyOptions&
   result.plans.push_back(std::move(best));
   result.best = 0;
   std::set<std::string> there;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     if (!candidate.cost.known() || candidate.nodes.Count() != problem.flow.size()) continue;
     if (!there.insert(candidate.target).second) continue;
-    TimedPlan single{.name = candidate.target};
+    TimedPartition single{.name = candidate.target};
     single.runner.target = candidate.target;
     single.predicted_micros = candidate.cost.micros();
     result.plans.push_back(std::move(single));

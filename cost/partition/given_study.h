@@ -9,7 +9,7 @@ namespace msc::cost {
 /// nothing. The plans are that cover, first and best, and every single target whose cost for the
 /// whole graph is known. Boundaries are free. Candidates of unknown cost are left out. UserError if
 /// no cover exists.
-[[nodiscard]] StudyResult CoverWithGivenCosts(const CoverProblem& problem,
-                                              const StudyOptions& options);
+[[nodiscard]] PartitionStudyResult CoverWithGivenCosts(const CoverProblem& problem,
+                                                       const PartitionStudyOptions& options);
 
 }  // namespace msc::cost

@@ -34,7 +34,7 @@ MeasuredRegion RegionOf(const CoverProblem& problem, std::uint32_t candidate) {
 
 /// Returns whether plans are compared with a plan made of this candidate.
 bool IsLargest(const CoverProblem& problem, std::uint32_t i) {
-  const Candidate& candidate = problem.candidates[i];
+  const CandidateRegion& candidate = problem.candidates[i];
   return candidate.rule == "whole" || candidate.rule == "greedy" ||
          candidate.nodes.Count() == problem.flow.size();
 }
@@ -111,10 +111,10 @@ class Rivals {
   [[nodiscard]] double Instead(std::uint32_t candidate, const Indices& group) const {
     double least = std::numeric_limits<double>::infinity();
     for (const std::uint32_t other : group) {
-      const Candidate& rival = problem_.candidates[other];
+      const CandidateRegion& rival = problem_.candidates[other];
       if (other == candidate || !rival.cost.known() || rival.cost.micros() >= least) continue;
-      least = std::min(
-          least, rival.cost.micros() + Detour(problem_, problem_.candidates[candidate], rival));
+      least = std::min(least, rival.cost.micros() +
+                                  DetourBound(problem_, problem_.candidates[candidate], rival));
     }
     return least;
   }
@@ -176,7 +176,7 @@ LearnedMeasuring::LearnedMeasuring(CoverProblem& problem, RegionCosts& costs,
 Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const BoundaryCost& boundary) {
   // Boundaries are priced into a copy of the problem. Candidates of equal cost have the same price.
   CoverProblem free = problem_;
-  for (Candidate& candidate : free.candidates) candidate.cost = Cost::Micros(0);
+  for (CandidateRegion& candidate : free.candidates) candidate.cost = Cost::Micros(0);
   const CoverProblem prices = WithBoundaries(free, boundary);
   const auto priced = [&](std::uint32_t i, const Cost& cost) {
     if (cost.invalid()) return cost;
@@ -205,7 +205,7 @@ Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const Boundary
   };
   const std::int64_t measured_before = costs_.counts().measured;
   const bool again = std::any_of(problem_.candidates.begin(), problem_.candidates.end(),
-                                 [](const Candidate& c) { return c.cost.known(); });
+                                 [](const CandidateRegion& c) { return c.cost.known(); });
   Indices first;
   if (!again) {
     (void)oracle(BestAt([](std::uint32_t) { return 0.0; }, options));
@@ -262,7 +262,8 @@ LearnedUse LearnedMeasuring::Use() {
           .skipped = CountUnknown(problem_, All(problem_), costs_)};
 }
 
-double Detour(const CoverProblem& problem, const Candidate& candidate, const Candidate& other) {
+double DetourBound(const CoverProblem& problem, const CandidateRegion& candidate,
+                   const CandidateRegion& other) {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   double sum = 0;
   const auto turn = [&](Label from, Label to, FlowIndex tensor) {

@@ -94,7 +94,7 @@ class LearnedMeasuring {
 /// Returns an upper bound on the additional cost of layout conversions if `other` replaces
 /// `candidate` on a cover, apart from the costs of the two. Infinite if the conversions are
 /// impossible. Both must have the same nodes.
-[[nodiscard]] double Detour(const CoverProblem& problem, const Candidate& candidate,
-                            const Candidate& other);
+[[nodiscard]] double DetourBound(const CoverProblem& problem, const CandidateRegion& candidate,
+                                 const CandidateRegion& other);
 
 }  // namespace msc::cost

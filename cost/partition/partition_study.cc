@@ -39,7 +39,7 @@ Cost CostFrom(const Result<Outcome>& outcome) {
 std::vector<MeasuredRegion> RegionsOf(const CoverProblem& problem) {
   std::vector<MeasuredRegion> regions;
   regions.reserve(problem.candidates.size());
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     regions.push_back({NodeNames(problem, candidate), candidate.target});
   }
   return regions;
@@ -102,7 +102,7 @@ class Measurer {
 std::vector<std::vector<std::uint32_t>> ByNeed(const CoverProblem& problem) {
   std::vector<std::vector<std::uint32_t>> parts(3);
   for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
-    const Candidate& candidate = problem.candidates[i];
+    const CandidateRegion& candidate = problem.candidates[i];
     const bool whole = candidate.nodes.Count() == problem.flow.size();
     const bool unit = candidate.rule == "unit" || candidate.rule == "node";
     parts[whole ? 0 : unit ? 1 : 2].push_back(i);
@@ -112,8 +112,8 @@ std::vector<std::vector<std::uint32_t>> ByNeed(const CoverProblem& problem) {
 
 class Study {
  public:
-  Study(CoverProblem& problem, RegionCosts& costs, PlanTimes& times, const StudyOptions& options,
-        const Progress& progress, const Stop& stop)
+  Study(CoverProblem& problem, RegionCosts& costs, PlanTimes& times,
+        const PartitionStudyOptions& options, const Progress& progress, const Stop& stop)
       : problem_(problem),
         costs_(costs),
         times_(times),
@@ -123,7 +123,7 @@ class Study {
         stop_measuring_([this] { return Stopped() || TimeIsUp(kPartForRegions); }),
         measure_(problem, costs, progress, stop_measuring_) {}
 
-  StudyResult Run() {
+  PartitionStudyResult Run() {
     Find();
     StudySeconds& seconds = result_.seconds;
     const RegionMeter::Spent& regions = costs_.spent();
@@ -215,9 +215,9 @@ class Study {
         return;
       }
     }
-    TimedPlan plan{.name = target};
+    TimedPartition plan{.name = target};
     plan.runner.target = target;
-    for (const Candidate& candidate : problem_.candidates) {
+    for (const CandidateRegion& candidate : problem_.candidates) {
       if (candidate.target == target && candidate.cost.known() &&
           candidate.nodes.Count() == problem_.flow.size()) {
         if (candidate.bytes > problem_.conditions.max_bytes.value_or(candidate.bytes)) return;
@@ -312,7 +312,7 @@ class Study {
   /// request.
   void CountUnmeasured() {
     result_.unmeasured = 0;
-    for (Candidate& candidate : problem_.candidates) {
+    for (CandidateRegion& candidate : problem_.candidates) {
       if (candidate.cost.reason() == kNotReached) candidate.cost = Cost::Unknown();
       result_.unmeasured += candidate.cost.unknown() ? 1 : 0;
     }
@@ -321,7 +321,7 @@ class Study {
   /// Returns the problem without candidates of unknown cost, so that covers do not contain them.
   [[nodiscard]] CoverProblem KnownOnly() const {
     CoverProblem known = problem_;
-    for (Candidate& candidate : known.candidates) {
+    for (CandidateRegion& candidate : known.candidates) {
       if (candidate.cost.unknown()) candidate.cost = Cost::Invalid("was not measured");
     }
     return known;
@@ -387,7 +387,7 @@ class Study {
 
   /// Adds the plan of a cover. Returns whether it is new.
   bool AddCover(const std::string& name, const Cover& cover) {
-    TimedPlan plan{.name = name};
+    TimedPartition plan{.name = name};
     plan.chosen = cover.chosen;
     double sum = 0;
     for (const std::uint32_t i : cover.chosen) sum += problem_.candidates[i].cost.micros();
@@ -398,7 +398,7 @@ class Study {
     plan.runner.target = plan.runner.partition.front().target;
     // A plan of one region is the same as its target for the whole graph.
     if (plan.runner.partition.size() == 1) plan.runner.partition.clear();
-    for (TimedPlan& other : result_.plans) {
+    for (TimedPartition& other : result_.plans) {
       if (!(other.runner == plan.runner)) continue;
       if (!other.predicted_micros) other.predicted_micros = sum;
       if (!name.starts_with("plan ")) other.also.push_back(name);
@@ -455,7 +455,7 @@ class Study {
   }
 
   void Note(std::size_t index, const Latency& latency, double by) {
-    TimedPlan& plan = result_.plans[index];
+    TimedPartition& plan = result_.plans[index];
     plan.measured_micros = latency.median_ns / kNanosPerMicro;
     plan.ratio = latency.ratio / by;
     plan.ratio_low = latency.ratio_low / by;
@@ -476,7 +476,7 @@ class Study {
   [[nodiscard]] std::optional<std::size_t> Fastest(bool single) const {
     std::optional<std::size_t> fastest;
     for (std::size_t i = 0; i < result_.plans.size(); ++i) {
-      const TimedPlan& plan = result_.plans[i];
+      const TimedPartition& plan = result_.plans[i];
       if (!plan.measured_micros || plan.chosen.empty() != single) continue;
       if (!fastest || plan.ratio < result_.plans[*fastest].ratio) fastest = i;
     }
@@ -501,14 +501,14 @@ class Study {
   CoverProblem& problem_;
   RegionCosts& costs_;
   PlanTimes& times_;
-  const StudyOptions& options_;
+  const PartitionStudyOptions& options_;
   const Progress& progress_;
   const Stop& stop_;
   const Stop stop_measuring_;
   Measurer measure_;
   std::optional<LearnedMeasuring> learned_;  ///< if the model decides what to measure
   const Clock::time_point start_ = Clock::now();
-  StudyResult result_;
+  PartitionStudyResult result_;
   std::optional<std::size_t> reference_;  ///< the plan that ratios refer to
   int next_plan_ = 1;
   bool cut_short_ = false;  ///< time was up before lazy or learned measuring had a cover
@@ -548,7 +548,7 @@ LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
   Measurer measure(problem, costs, progress, stop);
   const std::vector<std::uint32_t> alike = costs.Alike(RegionsOf(problem));
   LearnedUse use = MeasureFastest(problem, costs, alike, std::ref(measure));
-  for (Candidate& candidate : problem.candidates) {
+  for (CandidateRegion& candidate : problem.candidates) {
     if (candidate.cost.unknown()) {
       candidate.cost = Cost::Invalid("was not measured: another target is predicted to be faster");
     }
@@ -556,9 +556,9 @@ LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
   return use;
 }
 
-StudyResult StudyPartitions(CoverProblem& problem, RegionCosts& costs, PlanTimes& times,
-                            const StudyOptions& options, const Progress& progress,
-                            const Stop& stop) {
+PartitionStudyResult StudyPartitions(CoverProblem& problem, RegionCosts& costs, PlanTimes& times,
+                                     const PartitionStudyOptions& options, const Progress& progress,
+                                     const Stop& stop) {
   return Study(problem, costs, times, options, progress, stop).Run();
 }
 

@@ -17,7 +17,7 @@
 
 namespace msc::cost {
 
-struct StudyOptions {
+struct PartitionStudyOptions {
   std::vector<std::string> targets;  ///< in order of priority, for greedy
   std::string search = "exact";      ///< see FindSearch
   /// Measure only regions that a better cover may contain, according to the model of costs, if it
@@ -55,8 +55,8 @@ struct NoPlan {
   std::string why;
 };
 
-struct StudyResult {
-  std::vector<TimedPlan> plans;
+struct PartitionStudyResult {
+  std::vector<TimedPartition> plans;
   std::vector<NoPlan> without_plan;  ///< of the compared searches, including greedy
   std::optional<std::size_t> best;   ///< index of a plan; missing if nothing ran
   /// The fastest single target and the fastest combination of targets, if both ran. The ratio of
@@ -115,9 +115,9 @@ LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
 /// The combination is the result only if it is faster beyond the 95 % interval. `progress`
 /// occasionally receives a line of text; `stop` ends the study with the results so far. UserError
 /// if no cover exists.
-[[nodiscard]] StudyResult StudyPartitions(CoverProblem& problem, RegionCosts& costs,
-                                          PlanTimes& times, const StudyOptions& options,
-                                          const std::function<void(const std::string&)>& progress,
-                                          const std::function<bool()>& stop);
+[[nodiscard]] PartitionStudyResult StudyPartitions(
+    CoverProblem& problem, RegionCosts& costs, PlanTimes& times,
+    const PartitionStudyOptions& options, const std::function<void(const std::string&)>& progress,
+    const std::function<bool()>& stop);
 
 }  // namespace msc::cost

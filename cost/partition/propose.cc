@@ -25,7 +25,7 @@ std::vector<const Target*> Made(std::span<const std::string> targets,
 /// would compute in the strategy's precisions, not in the measured ones.
 void LeaveOutSame(const RegionSource& source, CoverProblem& problem) {
   std::map<const RegionSource*, IndexSet> changed;  // layers
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     const RegionSource& own = source.For(candidate.target);
     const auto [it, is_new] = changed.try_emplace(&own, problem.flow.EmptySet());
     if (!is_new) continue;
@@ -34,7 +34,7 @@ void LeaveOutSame(const RegionSource& source, CoverProblem& problem) {
       if (own.PrecisionOf(name) != source.PrecisionOf(name)) it->second.Insert(i);
     }
   }
-  std::erase_if(problem.candidates, [&](const Candidate& candidate) {
+  std::erase_if(problem.candidates, [&](const CandidateRegion& candidate) {
     return PrecisionAsked(candidate.target) &&
            !candidate.nodes.Intersects(changed.at(&source.For(candidate.target)));
   });
@@ -65,7 +65,7 @@ std::vector<std::string> WarningsOf(const PartitionRules& rules, const CoverProb
   return RuleWarnings(rules, Made(targets, registry), problem.flow, problem.candidates);
 }
 
-std::vector<std::string> NodeNames(const CoverProblem& problem, const Candidate& candidate) {
+std::vector<std::string> NodeNames(const CoverProblem& problem, const CandidateRegion& candidate) {
   std::vector<std::string> names;
   candidate.nodes.ForEach(
       [&](std::size_t index) { names.push_back(problem.flow.node(index).name); });
@@ -79,7 +79,7 @@ namespace {
 std::vector<std::string> InAllForms(const CoverProblem& problem, const std::string& target) {
   const std::string other = ChannelsLastSpec(target);
   std::set<std::string> there;
-  for (const Candidate& candidate : problem.candidates) there.insert(candidate.target);
+  for (const CandidateRegion& candidate : problem.candidates) there.insert(candidate.target);
   std::vector<std::string> specs = {target};
   for (const std::string& spec : there) {
     const std::string own = PrecisionAsked(target) ? spec : WithPrecision(spec, std::nullopt);
@@ -101,7 +101,7 @@ void PinNode(CoverProblem& problem, const std::string& node, const std::string& 
   }
   const std::vector<std::string> specs = InAllForms(problem, target);
   std::set<std::string> takers;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     if (candidate.nodes.Contains(index)) takers.insert(candidate.target);
   }
   const bool takes = std::any_of(specs.begin(), specs.end(),
@@ -118,7 +118,7 @@ void PinNode(CoverProblem& problem, const std::string& node, const std::string& 
 
 void KeepPins(CoverProblem& problem) {
   const auto pins = std::exchange(problem.conditions.pins, {});
-  std::erase_if(problem.candidates, [&](const Candidate& candidate) {
+  std::erase_if(problem.candidates, [&](const CandidateRegion& candidate) {
     return std::any_of(pins.begin(), pins.end(), [&](const auto& pin) {
       return candidate.nodes.Contains(pin.first) &&
              std::find(pin.second.begin(), pin.second.end(), candidate.target) == pin.second.end();
@@ -128,7 +128,7 @@ void KeepPins(CoverProblem& problem) {
 
 void LimitRegions(CoverProblem& problem, const std::string& target, std::int64_t most) {
   const bool there = std::any_of(problem.candidates.begin(), problem.candidates.end(),
-                                 [&](const Candidate& c) { return c.target == target; });
+                                 [&](const CandidateRegion& c) { return c.target == target; });
   if (!there) {
     throw UserError("the number of regions is limited for " + target +
                     ", which is none of the targets");
@@ -141,7 +141,7 @@ std::vector<PartitionRegion> PlanOf(const CoverProblem& problem,
   std::vector<PartitionRegion> plan;
   plan.reserve(chosen.size());
   for (const std::uint32_t i : chosen) {
-    const Candidate& candidate = problem.candidates[i];
+    const CandidateRegion& candidate = problem.candidates[i];
     plan.push_back({.nodes = NodeNames(problem, candidate), .target = candidate.target});
   }
   return plan;

@@ -36,7 +36,7 @@ struct ProposeOptions {
 
 /// Returns the names of a candidate's nodes, in the problem's order.
 [[nodiscard]] std::vector<std::string> NodeNames(const CoverProblem& problem,
-                                                 const Candidate& candidate);
+                                                 const CandidateRegion& candidate);
 
 /// Pins `node` to `target`, in either image layout and, if `target` names no precision, in every
 /// proposed precision. UserError if there is no such node, if it is pinned already, or if no

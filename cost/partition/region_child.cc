@@ -232,7 +232,7 @@ class RegionChild {
   [[nodiscard]] std::optional<Failure> Compare(const Ready& first, const Ready& other) const {
     if (request_.timing.tolerance == 0) return std::nullopt;
     for (std::size_t i = 0; i < first.outputs.size(); ++i) {
-      const double difference = Difference(first.outputs[i], other.outputs[i]);
+      const double difference = TensorDifference(first.outputs[i], other.outputs[i]);
       if (difference <= request_.timing.tolerance) continue;
       return Failure{FailureKind::kWrongOutput, "an output differs from the first runner's by " +
                                                     std::to_string(difference) + " of its range"};

@@ -46,7 +46,7 @@ void BoundByRoof(const RegionSource& source, const TargetRegistry& targets, cons
     return it->second;
   };
   constexpr double kMicros = 1e6;
-  for (Candidate& candidate : problem.candidates) {
+  for (CandidateRegion& candidate : problem.candidates) {
     if (!candidate.cost.unknown()) continue;
     const std::vector<double>& least = seconds_of(source.For(candidate.target));
     double sum = 0;

@@ -50,21 +50,21 @@ void ExchangeChannelsLast(const RegionSource& source, const TargetRegistry& regi
     }
     return labels;
   };
-  const auto exchange = [&](Candidate& candidate) {
+  const auto exchange = [&](CandidateRegion& candidate) {
     const Label label = LabelFor(candidate.target, problem);
     candidate.wants = labelled(TensorsIn(flow, candidate.nodes), label);
     candidate.makes = labelled(TensorsOut(flow, candidate.nodes), label);
     return !candidate.wants.empty() || !candidate.makes.empty();
   };
   std::set<std::string> there;
-  for (const Candidate& candidate : problem.candidates) there.insert(candidate.target);
-  std::vector<Candidate> more;
-  for (Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) there.insert(candidate.target);
+  std::vector<CandidateRegion> more;
+  for (CandidateRegion& candidate : problem.candidates) {
     const Target& target = registry.Get(candidate.target);
     if (target.ExchangesChannelsLast()) {
       (void)exchange(candidate);
     } else if (others && target.LaysChannelsLast()) {
-      Candidate other = candidate;
+      CandidateRegion other = candidate;
       other.target = ChannelsLastSpec(candidate.target);
       if (!there.contains(other.target) && exchange(other)) more.push_back(std::move(other));
     }
@@ -107,7 +107,7 @@ TurnCosts::TurnCosts(const CoverProblem& problem, const RegionSource& source,
              return std::pair(a.tensor, a.label) < std::pair(b.tensor, b.label);
            })>
       images;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     images.insert(candidate.wants.begin(), candidate.wants.end());
     images.insert(candidate.makes.begin(), candidate.makes.end());
   }

@@ -107,7 +107,7 @@ DatasetSamples::DatasetSamples(const DataConfig& config, std::span<const InputFo
 
 void DatasetSamples::ReadImages(const DataConfig& given, const Shape& input) {
   if (given.images.empty()) throw UserError("'images' must name a file of samples");
-  const DataConfig config = Resolved(given);
+  const DataConfig config = ResolveFormat(given);
   Input& only = inputs_.emplace_back();
   bool is_first = true;
   const RawSamples raw = ReadSamples(config, input, [&](std::int64_t place, const Tensor& sample) {
@@ -127,7 +127,7 @@ void DatasetSamples::ReadArrays(const DataConfig& given, std::span<const InputFo
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     DataConfig own = config;
     own.images = arrays[i];
-    own = Resolved(own);
+    own = ResolveFormat(own);
     Input& input = inputs_.emplace_back();
     input.dtype = inputs[i].dtype;
     bool is_first = true;

@@ -253,8 +253,8 @@ bool QualityMeter::Constant() const {
   });
 }
 
-Result<Quality> Compare(const Tensor& reference, const Tensor& candidate,
-                        std::span<const std::int32_t> labels) {
+Result<Quality> CompareQuality(const Tensor& reference, const Tensor& candidate,
+                               std::span<const std::int32_t> labels) {
   QualityMeter meter;
   auto failure = meter.Add({&reference, 1}, {&candidate, 1}, labels);
   if (failure) return *std::move(failure);

@@ -70,7 +70,7 @@ class QualityMeter {
 };
 
 /// Compares one pair of outputs.
-[[nodiscard]] Result<Quality> Compare(const Tensor& reference, const Tensor& candidate,
-                                      std::span<const std::int32_t> labels);
+[[nodiscard]] Result<Quality> CompareQuality(const Tensor& reference, const Tensor& candidate,
+                                             std::span<const std::int32_t> labels);
 
 }  // namespace msc::cost

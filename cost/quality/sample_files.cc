@@ -211,7 +211,7 @@ std::string FormOf(const DataConfig& config) {
   return form.empty() ? "idx" : form;
 }
 
-DataConfig Resolved(DataConfig config) {
+DataConfig ResolveFormat(DataConfig config) {
   config.format = FormOf(config);
   if (!config.or_fewer || config.count == 0) return config;
   const std::int64_t all = CountRows(config);

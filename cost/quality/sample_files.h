@@ -20,7 +20,7 @@ namespace msc::cost {
 
 /// Returns `config` with the format of its files. With `or_fewer`, `count` becomes 0 (all) if the
 /// files hold fewer samples.
-[[nodiscard]] DataConfig Resolved(DataConfig config);
+[[nodiscard]] DataConfig ResolveFormat(DataConfig config);
 
 struct RawSamples {
   std::int64_t count = 0;          ///< N >= 1

@@ -87,12 +87,13 @@ class Search {
     }
     std::ptrdiff_t bad = -1;
     ++result_.runs;
-    Collect(stage_, outputs, inputs_, registry_, [&](const std::string& name, const Tensor& value) {
-      const double error = ErrorOf(name, value);
-      if (bad >= 0 || error <= tolerance_) return;
-      error_ = error;
-      bad = std::find(names_.begin(), names_.end(), name) - names_.begin();
-    });
+    CollectValues(stage_, outputs, inputs_, registry_,
+                  [&](const std::string& name, const Tensor& value) {
+                    const double error = ErrorOf(name, value);
+                    if (bad >= 0 || error <= tolerance_) return;
+                    error_ = error;
+                    bad = std::find(names_.begin(), names_.end(), name) - names_.begin();
+                  });
     return bad;
   }
 
@@ -103,11 +104,12 @@ class Search {
     }
     ++result_.runs;
     bool outputs_are_bad = false;
-    Collect(stage_, watched, inputs_, registry_, [&](const std::string& n, const Tensor& value) {
-      const double error = ErrorOf(n, value);
-      if (n == name) error_at_ = error;
-      if (IsOutput(n)) outputs_are_bad = outputs_are_bad || error > tolerance_;
-    });
+    CollectValues(stage_, watched, inputs_, registry_,
+                  [&](const std::string& n, const Tensor& value) {
+                    const double error = ErrorOf(n, value);
+                    if (n == name) error_at_ = error;
+                    if (IsOutput(n)) outputs_are_bad = outputs_are_bad || error > tolerance_;
+                  });
     if (!outputs_are_bad) result_.vanishes = true;
     if (error_at_ <= tolerance_) return false;
     error_ = error_at_;
@@ -135,9 +137,10 @@ class Search {
     for (const ValueId value : part.inputs) inputs.push_back(values.at(graph.value(value).name));
     const std::vector<std::string> names = {result_.value};
     ++result_.runs;
-    Collect(alone, names, inputs, registry_, [&](const std::string& name, const Tensor& value) {
-      result_.alone_error = ErrorOf(AsNumbers(values.at(name)).Reshaped(value.dims()), value);
-    });
+    CollectValues(
+        alone, names, inputs, registry_, [&](const std::string& name, const Tensor& value) {
+          result_.alone_error = ErrorOf(AsNumbers(values.at(name)).Reshaped(value.dims()), value);
+        });
     if (result_.alone_error > tolerance_) {
       result_.blame = Blame::kTarget;
     } else if (result_.lowered_error > tolerance_) {
@@ -170,15 +173,15 @@ class Search {
 
 }  // namespace
 
-BisectResult Bisect(const TrackStage& stage, const std::string& reference, const TrackStore& store,
-                    std::span<const Tensor> inputs, double tolerance,
-                    const TargetRegistry& registry,
-                    const std::function<void(std::int64_t, std::int64_t)>& progress) {
+BisectResult BisectStage(const TrackStage& stage, const std::string& reference,
+                         const TrackStore& store, std::span<const Tensor> inputs, double tolerance,
+                         const TargetRegistry& registry,
+                         const std::function<void(std::int64_t, std::int64_t)>& progress) {
   Check(stage.compiled(), "a compiled stage is searched");
   return Search(stage, reference, store, inputs, tolerance, registry).Run(progress);
 }
 
-std::string Explain(const BisectResult& result, const std::string& target) {
+std::string CauseText(const BisectResult& result, const std::string& target) {
   std::string text;
   switch (result.blame) {
     case Blame::kNone:

@@ -54,12 +54,12 @@ struct BisectResult {
 /// finite; the store then needs the outputs, and any of the other values. `progress` (optional)
 /// receives the remaining range of values. UserError if no output can be compared. InternalError if
 /// the stage is not compiled.
-[[nodiscard]] BisectResult Bisect(
+[[nodiscard]] BisectResult BisectStage(
     const TrackStage& stage, const std::string& reference, const TrackStore& store,
     std::span<const Tensor> inputs, double tolerance, const TargetRegistry& registry,
     const std::function<void(std::int64_t low, std::int64_t high)>& progress = {});
 
 /// Returns the cause as text for the user; `target` is the name to use for the target.
-[[nodiscard]] std::string Explain(const BisectResult& result, const std::string& target);
+[[nodiscard]] std::string CauseText(const BisectResult& result, const std::string& target);
 
 }  // namespace msc::cost

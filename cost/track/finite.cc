@@ -129,9 +129,10 @@ void Search(const TrackStage& stage, const TrackStage& reference, const TargetRe
             std::span<const Tensor> inputs, NotFinite& found) {
   TrackStore store("", kStoreBytes);
   const auto keep = [&](const std::vector<std::string>& names) {
-    Collect(reference, names, inputs, targets, [&](const std::string& name, const Tensor& value) {
-      (void)store.Put(reference.name, name, value);
-    });
+    CollectValues(reference, names, inputs, targets,
+                  [&](const std::string& name, const Tensor& value) {
+                    (void)store.Put(reference.name, name, value);
+                  });
   };
   // Store the outputs first: the search needs them, while the other values may not all fit.
   std::vector<std::string> outputs;
@@ -147,11 +148,11 @@ void Search(const TrackStage& stage, const TrackStage& reference, const TargetRe
   found.maker = Maker::kTarget;
   try {
     const BisectResult result =
-        Bisect(stage, reference.name, store, inputs, kNotFiniteAlone, targets);
+        BisectStage(stage, reference.name, store, inputs, kNotFiniteAlone, targets);
     found.node = result.node;
     found.op = result.op;
     found.detail = result.blame == Blame::kNone ? "it did not occur in another run"
-                                                : Explain(result, stage.name);
+                                                : CauseText(result, stage.name);
   } catch (const UserError& error) {
     found.detail = error.what();
   }
@@ -210,7 +211,7 @@ std::optional<NotFinite> FindNotFinite(const TrackStage& stage, const TargetRegi
   return found;
 }
 
-std::string Explain(const NotFinite& found) {
+std::string CauseText(const NotFinite& found) {
   std::string text = "output '" + found.output + "' is not finite (" +
                      std::to_string(found.values) + " of " + std::to_string(found.of) + " values)";
   if (!found.node.empty()) {

@@ -67,6 +67,6 @@ struct ModelRun {
 
 /// Returns a message such as "output 'y' is not finite (3 of 40 values); first of all the result of
 /// Div 'ratio' is not: ...".
-[[nodiscard]] std::string Explain(const NotFinite& found);
+[[nodiscard]] std::string CauseText(const NotFinite& found);
 
 }  // namespace msc::cost

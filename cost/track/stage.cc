@@ -58,9 +58,9 @@ std::vector<std::string> TrackedValues(const TrackStage& stage) {
   return names;
 }
 
-void Collect(const TrackStage& stage, std::span<const std::string> names,
-             std::span<const Tensor> inputs, const TargetRegistry& registry,
-             const std::function<void(const std::string& name, const Tensor& value)>& visit) {
+void CollectValues(const TrackStage& stage, std::span<const std::string> names,
+                   std::span<const Tensor> inputs, const TargetRegistry& registry,
+                   const std::function<void(const std::string& name, const Tensor& value)>& visit) {
   const Graph& graph = stage.model.graph;
   for (const std::string& name : names) {
     if (graph.FindValue(name) == kNoValue) {
@@ -150,7 +150,7 @@ StageComparison CompareStage(const TrackStage& stage, const std::string& referen
   StageComparison comparison;
   comparison.stage = stage.name;
   comparison.reference = reference;
-  Collect(stage, wanted, inputs, registry, [&](const std::string& name, const Tensor& value) {
+  CollectValues(stage, wanted, inputs, registry, [&](const std::string& name, const Tensor& value) {
     (void)store.Put(stage.name, name, value);
     const auto before = store.Get(reference, name);
     if (!before || reference == stage.name) return;

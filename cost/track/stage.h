@@ -42,9 +42,9 @@ struct TrackStage {
 /// stage, else in the order of the graph. In a compiled stage the values become outputs; fusion
 /// stays as it is, but memory is planned again. UserError if a value is missing, if the stage does
 /// not compile or if the inputs do not fit.
-void Collect(const TrackStage& stage, std::span<const std::string> names,
-             std::span<const Tensor> inputs, const TargetRegistry& registry,
-             const std::function<void(const std::string& name, const Tensor& value)>& visit);
+void CollectValues(const TrackStage& stage, std::span<const std::string> names,
+                   std::span<const Tensor> inputs, const TargetRegistry& registry,
+                   const std::function<void(const std::string& name, const Tensor& value)>& visit);
 
 /// Error of a value against its reference.
 struct TensorError {

@@ -39,7 +39,7 @@ std::vector<double> PricesOf(const PartitionContext& context) {
 CoverProblem Priced(const CoverProblem& problem, double price) {
   constexpr double kPicosecond = 1e-6;
   CoverProblem priced = problem;
-  for (Candidate& candidate : priced.candidates) {
+  for (CandidateRegion& candidate : priced.candidates) {
     if (!candidate.cost.known()) continue;
     const double micros = candidate.cost.micros() + std::max(price, kPicosecond);
     // Cost::Micros rejects larger values.
@@ -58,7 +58,7 @@ struct NodeCost {
 /// target with the node, the cheapest counts.
 std::vector<NodeCost> NodeCosts(const CoverProblem& cover) {
   std::vector<std::map<std::string, double>> of_target(cover.flow.size());
-  for (const Candidate& candidate : cover.candidates) {
+  for (const CandidateRegion& candidate : cover.candidates) {
     if (!candidate.cost.known()) continue;
     const double each = candidate.cost.micros() / static_cast<double>(candidate.nodes.Count());
     candidate.nodes.ForEach([&](std::size_t node) {
@@ -129,7 +129,7 @@ class PartitionProblem final : public StrategyProblem {
     for (std::size_t node = 0; node < cover().flow.size(); ++node) {
       decisions_.push_back({.name = cover().flow.node(node).name, .choices = {}});
       std::vector<std::string>& choices = decisions_.back().choices;
-      for (const Candidate& candidate : cover().candidates) {
+      for (const CandidateRegion& candidate : cover().candidates) {
         if (!candidate.cost.known() || !candidate.nodes.Contains(node)) continue;
         if (std::find(choices.begin(), choices.end(), candidate.target) == choices.end()) {
           choices.push_back(candidate.target);
@@ -138,7 +138,7 @@ class PartitionProblem final : public StrategyProblem {
     }
     for (std::uint32_t i = 0; i < cover().candidates.size(); ++i) {
       if (!cover().candidates[i].cost.known()) continue;
-      const Candidate& candidate = cover().candidates[i];
+      const CandidateRegion& candidate = cover().candidates[i];
       candidate.nodes.ForEach([&](std::size_t node) {
         const std::int32_t choice = ChoiceOf(node, candidate.target);
         with_[{static_cast<FlowIndex>(node), choice}].push_back(i);
@@ -181,7 +181,7 @@ class PartitionProblem final : public StrategyProblem {
     if (alone_.contains(key)) return true;
     const std::vector<std::uint32_t>& with = with_.at(key);
     return std::any_of(with.begin(), with.end(), [&](std::uint32_t i) {
-      const Candidate& candidate = cover().candidates[i];
+      const CandidateRegion& candidate = cover().candidates[i];
       bool fits = true;
       candidate.nodes.ForEach([&](std::size_t other) {
         fits = fits && (other >= given.size() || given[other] == ChoiceOf(other, candidate.target));
@@ -233,7 +233,7 @@ class PartitionProblem final : public StrategyProblem {
   [[nodiscard]] std::string Meaning() const override {
     // The costs of regions determine which of them an assignment stands for.
     std::string text;
-    for (const Candidate& candidate : cover().candidates) {
+    for (const CandidateRegion& candidate : cover().candidates) {
       text += candidate.target + ToString(candidate.nodes) + ToString(candidate.cost) + "\n";
     }
     for (const auto& [edge, micros] : cover().conversions.tensors()) {
@@ -268,7 +268,7 @@ class PartitionProblem final : public StrategyProblem {
       if (!front.empty() && point.boundaries >= front.back().boundaries) continue;
       point.assignment[0] = static_cast<std::int32_t>(price);
       for (const std::uint32_t i : best_[price].chosen) {
-        const Candidate& candidate = cover().candidates[i];
+        const CandidateRegion& candidate = cover().candidates[i];
         candidate.nodes.ForEach([&](std::size_t node) {
           point.assignment[node + 1] = ChoiceOf(node, candidate.target);
         });
@@ -298,7 +298,7 @@ class CoverEvaluator final : public cost::Evaluator {
     }
     double whole = 0;
     for (std::uint32_t i = 0; i < problem_->candidates.size(); ++i) {
-      const Candidate& candidate = problem_->candidates[i];
+      const CandidateRegion& candidate = problem_->candidates[i];
       if (!candidate.cost.known()) continue;
       const auto [it, added] = best_.emplace(KeyOf(candidate.target, candidate.nodes), i);
       const double micros = candidate.cost.micros();

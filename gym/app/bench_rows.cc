@@ -133,7 +133,7 @@ double MaxError(const std::vector<Tensor>& expected, const std::vector<Tensor>& 
   if (expected.size() != actual.size()) return INFINITY;
   double error = 0;
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    error = std::max(error, cost::Difference(expected[i], actual[i]));
+    error = std::max(error, cost::TensorDifference(expected[i], actual[i]));
   }
   return error;
 }

@@ -6,7 +6,7 @@
 namespace msc::gym {
 
 std::string NotFiniteText(const cost::NotFinite& found) {
-  return Explain(found) + ". The uncompressed model's is finite there";
+  return CauseText(found) + ". The uncompressed model's is finite there";
 }
 
 ShapeBindings BindingsFor(const Graph& graph, std::span<const Tensor> inputs) {

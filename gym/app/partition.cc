@@ -186,11 +186,11 @@ std::int64_t PeakBytes(int who) {
 /// Prints the best plan of `graph`, and writes it if requested.
 void Answer(const Options& options, const Graph& graph, const PartitionOutcome& outcome,
             const PartitionView& view, Strategy strategy) {
-  const cost::TimedPlan& best = outcome.result->plans[*outcome.result->best];
+  const cost::TimedPartition& best = outcome.result->plans[*outcome.result->best];
   strategy.target = best.runner.target;
   strategy.partition = best.runner.partition;
   for (std::size_t i = 0; i < strategy.partition.size(); ++i) {
-    const Candidate& candidate = outcome.problem->candidates[best.chosen.at(i)];
+    const CandidateRegion& candidate = outcome.problem->candidates[best.chosen.at(i)];
     strategy.partition[i].micros = candidate.cost.micros();
   }
   strategy = WithPrecisionsOfRegions(graph, std::move(strategy));
@@ -219,10 +219,10 @@ void SolveWithGivenCosts(const Options& options, const TargetRegistry& targets, 
                  "mscgym: %zu regions in '%s' are not candidates of these targets, such as %s\n",
                  given.unknown, options.costs.c_str(), given.example.c_str());
   }
-  cost::StudyOptions study;
+  cost::PartitionStudyOptions study;
   study.targets = options.targets;
   study.search = options.search;
-  const cost::StudyResult result = cost::CoverWithGivenCosts(problem, study);
+  const cost::PartitionStudyResult result = cost::CoverWithGivenCosts(problem, study);
   const std::chrono::duration<double> seconds = Clock::now() - start;
   const PartitionOutcome outcome{.model = options.model,
                                  .machine = cost::ReadMachine().cpu,
@@ -292,7 +292,7 @@ void Partition(Options options, AppContext& context) {
 
   if (options.learned) costs.Learn();
 
-  cost::StudyOptions study;
+  cost::PartitionStudyOptions study;
   study.targets = options.targets;
   study.search = options.search;
   if (options.lazy) {
@@ -310,7 +310,7 @@ void Partition(Options options, AppContext& context) {
                   .give_up = 2};
   cost::PlanTimes times(source, targets, meter, folder, plans, options.fresh);
   CatchStopSignals();
-  cost::StudyResult result;
+  cost::PartitionStudyResult result;
   {
     ProgressLine progress;
     progress.Show("measuring layout conversions of images");
@@ -345,7 +345,7 @@ void Partition(Options options, AppContext& context) {
                  result.stopped ? "mscgym: stopped; measured costs are kept in '%s'\n"
                                 : "mscgym: no plan could be timed; costs are in '%s'\n",
                  folder.c_str());
-    for (const cost::TimedPlan& plan : result.plans) {
+    for (const cost::TimedPartition& plan : result.plans) {
       if (!plan.failure.empty()) {
         std::fprintf(stderr, "  %s: %s\n", plan.name.c_str(), plan.failure.c_str());
       }

@@ -26,7 +26,7 @@ class Giver {
       nodes_.emplace(problem.flow.node(i).name, i);
     }
     for (std::size_t i = 0; i < problem.candidates.size(); ++i) {
-      const Candidate& candidate = problem.candidates[i];
+      const CandidateRegion& candidate = problem.candidates[i];
       places_[candidate.target].emplace(candidate.nodes.Hash(), i);
     }
   }
@@ -38,7 +38,7 @@ class Giver {
     const json& names = At(row, "nodes");
     if (!target.is_string()) Refuse("'target' is not text");
     if (!names.is_array() || names.empty()) Refuse("'nodes' is not a list of names");
-    Candidate* const candidate = Find(target.get_ref<const std::string&>(), names);
+    CandidateRegion* const candidate = Find(target.get_ref<const std::string&>(), names);
     if (candidate == nullptr) {
       if (given_.unknown++ == 0) given_.example = target.get<std::string>() + " " + Text(names);
       return;
@@ -87,7 +87,7 @@ class Giver {
   }
 
   /// Returns the candidate with these nodes, or nullptr.
-  [[nodiscard]] Candidate* Find(const std::string& target, const json& names) const {
+  [[nodiscard]] CandidateRegion* Find(const std::string& target, const json& names) const {
     IndexSet nodes = problem_.flow.EmptySet();
     for (const json& name : names) {
       if (!name.is_string()) Refuse("'nodes' is not a list of names");
@@ -99,7 +99,7 @@ class Giver {
     if (of_target == places_.end()) return nullptr;
     const auto [first, last] = of_target->second.equal_range(nodes.Hash());
     for (auto it = first; it != last; ++it) {
-      Candidate& candidate = problem_.candidates[it->second];
+      CandidateRegion& candidate = problem_.candidates[it->second];
       if (candidate.nodes == nodes) return &candidate;
     }
     return nullptr;
@@ -153,15 +153,15 @@ GivenCosts ReadCosts(const std::string& path, CoverProblem& problem) {
   return given;
 }
 
-void DescribeGiven(const GivenCosts& given, const cost::StudyResult& result, double seconds,
-                   std::int64_t peak_bytes, PartitionView& view) {
+void DescribeGiven(const GivenCosts& given, const cost::PartitionStudyResult& result,
+                   double seconds, std::int64_t peak_bytes, PartitionView& view) {
   const auto text = [](const char* format, auto... values) {
     char line[200] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
     std::snprintf(line, sizeof line, format, values...);
     return std::string(line);
   };
   constexpr double kMiB = 1 << 20;
-  const cost::TimedPlan& best = result.plans[*result.best];
+  const cost::TimedPartition& best = result.plans[*result.best];
   view.summary = text(
       "%s, %zu regions: the given costs sum to %.3f ms; nothing was "
       "measured",

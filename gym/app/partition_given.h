@@ -25,7 +25,7 @@ struct GivenCosts {
 [[nodiscard]] GivenCosts ReadCosts(const std::string& path, CoverProblem& problem);
 
 /// Adds the results under these costs to a view for people.
-void DescribeGiven(const GivenCosts& given, const cost::StudyResult& result, double seconds,
-                   std::int64_t peak_bytes, PartitionView& view);
+void DescribeGiven(const GivenCosts& given, const cost::PartitionStudyResult& result,
+                   double seconds, std::int64_t peak_bytes, PartitionView& view);
 
 }  // namespace msc::gym

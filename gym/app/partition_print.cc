@@ -28,24 +28,24 @@ std::string Micros(std::optional<double> micros) {
 /// Returns the candidate that is the whole graph on one target.
 std::optional<std::uint32_t> WholeOn(const CoverProblem& problem, const std::string& target) {
   for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) {
-    const Candidate& candidate = problem.candidates[i];
+    const CandidateRegion& candidate = problem.candidates[i];
     if (candidate.target == target && candidate.nodes.Count() == problem.flow.size()) return i;
   }
   return std::nullopt;
 }
 
 /// Candidates by the hash of their nodes.
-using Rivals = std::unordered_multimap<std::size_t, const Candidate*>;
+using Rivals = std::unordered_multimap<std::size_t, const CandidateRegion*>;
 
 /// Fills in the cheapest other target for the same nodes, and the reason for choosing the
 /// candidate.
-void Compare(const Rivals& rivals, const Candidate& chosen, PartitionBox& box) {
-  const Candidate* next = nullptr;
+void Compare(const Rivals& rivals, const CandidateRegion& chosen, PartitionBox& box) {
+  const CandidateRegion* next = nullptr;
   std::size_t refuse = 0;
   std::size_t others = 0;
   const auto [first, last] = rivals.equal_range(chosen.nodes.Hash());
   for (auto it = first; it != last; ++it) {
-    const Candidate& other = *it->second;
+    const CandidateRegion& other = *it->second;
     if (other.target == chosen.target || !(other.nodes == chosen.nodes)) continue;
     ++others;
     refuse += other.cost.invalid() ? 1 : 0;
@@ -76,7 +76,8 @@ void Compare(const Rivals& rivals, const Candidate& chosen, PartitionBox& box) {
           : Text("%.2fx as fast as the next best, which would make other parts slower", factor);
 }
 
-PartitionBox BoxOf(const CoverProblem& problem, const Rivals& rivals, const Candidate& candidate) {
+PartitionBox BoxOf(const CoverProblem& problem, const Rivals& rivals,
+                   const CandidateRegion& candidate) {
   PartitionBox box;
   box.target = candidate.target;
   box.rule = RulesOf(candidate);
@@ -92,19 +93,19 @@ PartitionBox BoxOf(const CoverProblem& problem, const Rivals& rivals, const Cand
   return box;
 }
 
-std::vector<PartitionBox> BoxesOf(const CoverProblem& problem, const cost::TimedPlan& plan) {
+std::vector<PartitionBox> BoxesOf(const CoverProblem& problem, const cost::TimedPartition& plan) {
   std::vector<std::uint32_t> chosen = plan.chosen;
   if (chosen.empty()) {
     if (const auto whole = WholeOn(problem, plan.runner.target)) chosen = {*whole};
   }
   Rivals rivals;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     rivals.emplace(candidate.nodes.Hash(), &candidate);
   }
   std::vector<PartitionBox> boxes;
   std::map<FlowIndex, std::size_t> box_of;
   for (const std::uint32_t i : chosen) {
-    const Candidate& candidate = problem.candidates[i];
+    const CandidateRegion& candidate = problem.candidates[i];
     PartitionBox box = BoxOf(problem, rivals, candidate);
     for (const FlowIndex tensor : TensorsIn(problem.flow, candidate.nodes)) {
       const FlowIndex from = problem.flow.tensor(tensor).producer;
@@ -123,7 +124,7 @@ std::vector<PartitionBox> BoxesOf(const CoverProblem& problem, const cost::Timed
 
 /// Returns the image transposes between the plan's regions. Images between two targets that both
 /// keep them channels last are not transposed.
-std::vector<PartitionTurn> TurnsOf(const CoverProblem& problem, const cost::TimedPlan& plan) {
+std::vector<PartitionTurn> TurnsOf(const CoverProblem& problem, const cost::TimedPartition& plan) {
   std::vector<PartitionTurn> turns;
   const Result<std::vector<ConversionStep>> steps = Conversions(problem, plan.chosen);
   if (!steps.ok()) return turns;
@@ -142,7 +143,7 @@ double MiB(std::int64_t bytes) {
   return static_cast<double>(bytes) / kMiB;
 }
 
-std::string NameOf(const cost::TimedPlan& plan) {
+std::string NameOf(const cost::TimedPartition& plan) {
   std::string name = plan.name;
   for (const std::string& other : plan.also) name += " = " + other;
   return name;
@@ -163,8 +164,8 @@ std::string Where(const PartitionOutcome& outcome) {
          Text("reading the model and proposing regions %.1f", outcome.seconds - s.all);
 }
 
-std::string Summary(const cost::StudyResult& result) {
-  const cost::TimedPlan& best = result.plans[*result.best];
+std::string Summary(const cost::PartitionStudyResult& result) {
+  const cost::TimedPartition& best = result.plans[*result.best];
   if (!best.measured_micros) return best.name;
   const std::string time = Text("%.3f ms", best.measured_micros.value() * 1e-3);
   if (best.chosen.empty()) {
@@ -207,7 +208,7 @@ nlohmann::ordered_json LearnedJson(const cost::LearnedUse& use) {
 
 PartitionView ViewOf(const PartitionOutcome& outcome) {
   const CoverProblem& problem = *outcome.problem;
-  const cost::StudyResult& result = *outcome.result;
+  const cost::PartitionStudyResult& result = *outcome.result;
   PartitionView view;
   view.model = outcome.model;
   view.machine = outcome.machine + ", " + std::to_string(outcome.threads) + " thread" +
@@ -218,7 +219,7 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
     view.turns = TurnsOf(problem, result.plans[*result.best]);
   }
   for (std::size_t i = 0; i < result.plans.size(); ++i) {
-    const cost::TimedPlan& plan = result.plans[i];
+    const cost::TimedPartition& plan = result.plans[i];
     PartitionRow row{.name = NameOf(plan),
                      .regions = std::max<std::size_t>(plan.chosen.size(), 1),
                      .predicted_micros = plan.predicted_micros,
@@ -236,7 +237,7 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
     view.rows.push_back(std::move(row));
   }
   const auto invalid = std::count_if(problem.candidates.begin(), problem.candidates.end(),
-                                     [](const Candidate& c) { return c.cost.invalid(); });
+                                     [](const CandidateRegion& c) { return c.cost.invalid(); });
   view.facts = {
       std::to_string(problem.candidates.size()) + " candidates, " + std::to_string(invalid) +
           " of which their target rejects; " + std::to_string(outcome.costs.measured) +
@@ -314,7 +315,7 @@ void PrintPartition(const PartitionView& view) {
 }
 
 void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& view) {
-  const cost::StudyResult& result = *outcome.result;
+  const cost::PartitionStudyResult& result = *outcome.result;
   nlohmann::ordered_json regions = nlohmann::ordered_json::array();
   for (const PartitionBox& box : view.boxes) {
     regions.push_back({{"target", box.target},

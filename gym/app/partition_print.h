@@ -15,8 +15,8 @@ struct PartitionOutcome {
   std::string machine;
   std::map<std::string, std::string> versions;  ///< by target
   int threads = 1;
-  const CoverProblem* problem = nullptr;      ///< with costs
-  const cost::StudyResult* result = nullptr;  ///< has a best plan
+  const CoverProblem* problem = nullptr;               ///< with costs
+  const cost::PartitionStudyResult* result = nullptr;  ///< has a best plan
   cost::RegionCosts::Counts costs;
   cost::RegionCosts::Counts turns;  ///< of image transposes between dense and channels last
   double seconds = 0;               ///< since the start

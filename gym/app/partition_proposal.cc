@@ -20,7 +20,7 @@ constexpr double kSecondsEach = 0.25;
 constexpr double kNanosPerMicro = 1e3;
 
 struct Row {
-  const Candidate* candidate = nullptr;
+  const CandidateRegion* candidate = nullptr;
   std::vector<std::string> nodes;
   std::optional<double> micros;
   std::string failure;            ///< known failure to run
@@ -32,7 +32,7 @@ struct Row {
 
 std::vector<Row> RowsOf(const CoverProblem& problem, cost::RegionCosts& costs) {
   std::vector<cost::MeasuredRegion> regions;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     regions.push_back({cost::NodeNames(problem, candidate), candidate.target});
   }
   const std::vector<std::uint32_t> alike = costs.Alike(regions);

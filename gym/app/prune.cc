@@ -319,7 +319,7 @@ class Pruner {
   std::optional<ModelTimer> timer_;
   Strategy strategy_;
   std::optional<UnitScores> scores_;
-  std::vector<TimedPlan> tried_;
+  std::vector<TimedPrunePlan> tried_;
 };
 
 void Prune(Options options) {

@@ -24,7 +24,7 @@ std::string Share(const std::optional<double>& value) {
 }
 
 void PrintTimes(const PruneReport& report) {
-  for (const TimedPlan& plan : report.tried) {
+  for (const TimedPrunePlan& plan : report.tried) {
     std::printf("tried: %.1f %% of the multiply-adds take %.1f %% of the time\n", 100 * plan.macs,
                 100 * plan.time);
   }
@@ -97,7 +97,7 @@ void PrintPruneJson(const PruneReport& report) {
                         {"weight_bytes", report.bytes}, {"weight_bytes_kept", report.bytes_kept},
                         {"layers", std::move(layers)}};
   if (!report.sparsity.empty()) all["sparsity"] = report.sparsity;
-  for (const TimedPlan& plan : report.tried) {
+  for (const TimedPrunePlan& plan : report.tried) {
     all["tried"].push_back({{"macs", plan.macs}, {"time", plan.time}});
   }
   if (report.latency) {

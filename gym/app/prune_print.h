@@ -35,7 +35,7 @@ struct PruneReport {
   double bytes_kept = 0;
   std::optional<cost::Quality> quality;  ///< if test samples were given
   std::string sparsity;                  ///< as given on the command line, or empty
-  std::vector<TimedPlan> tried;          ///< for a latency budget
+  std::vector<TimedPrunePlan> tried;     ///< for a latency budget
   std::string target;                    ///< target that was timed
   std::optional<cost::Latency> latency;  ///< of the pruned model relative to the original
 };

@@ -113,7 +113,7 @@ bool ComplainOfArtefact(const Options& options, const TargetRegistry& targets,
                        : "neither are the inputs");
     return false;
   }
-  std::fprintf(stderr, "mscgym: %s%s\n", Explain(*found).c_str(),
+  std::fprintf(stderr, "mscgym: %s%s\n", CauseText(*found).c_str(),
                found->maker == cost::Maker::kTarget
                    ? ""
                    : ". An artefact does not hold the uncompressed model: run that on the same "

@@ -222,13 +222,13 @@ void Track(Options options, AppContext& context) {
     if (departs) context.exit_code = kExitInfeasible;
     if (!options.bisect) continue;
     report.bisections.emplace_back(
-        stage.name, cost::Bisect(stage, reference, store, inputs, report.tolerance, targets,
-                                 [&](std::int64_t low, std::int64_t high) {
-                                   std::string text = "[bisect] " + stage.name;
-                                   text += ": values " + std::to_string(low);
-                                   text += " to " + std::to_string(high);
-                                   line.Show(text);
-                                 }));
+        stage.name, cost::BisectStage(stage, reference, store, inputs, report.tolerance, targets,
+                                      [&](std::int64_t low, std::int64_t high) {
+                                        std::string text = "[bisect] " + stage.name;
+                                        text += ": values " + std::to_string(low);
+                                        text += " to " + std::to_string(high);
+                                        line.Show(text);
+                                      }));
     if (report.bisections.back().second.blame != cost::Blame::kNone) {
       context.exit_code = kExitInfeasible;
     }

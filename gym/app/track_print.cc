@@ -51,7 +51,7 @@ void PrintStage(const cost::StageComparison& stage) {
 void PrintTrackTable(const TrackReport& report) {
   for (const cost::StageComparison& stage : report.stages) PrintStage(stage);
   for (const auto& [stage, result] : report.bisections) {
-    std::printf("%s: %s\n", stage.c_str(), Explain(result, stage).c_str());
+    std::printf("%s: %s\n", stage.c_str(), CauseText(result, stage).c_str());
     if (result.blame == cost::Blame::kNone) continue;
     std::printf(
         "  node %s (%s) computes %s: error %.3g of its range; the node run alone %.3g, the "

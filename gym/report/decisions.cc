@@ -127,8 +127,8 @@ Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks
                    reasons[i].text.empty()
                        ? Markup("<span class='muted'>", Fallback(input, alone), "</span>")
                        : Markup("<ul class='reasons'>", reasons[i], "</ul>"),
-                   i < input.lacked.size() && !input.lacked[i].empty()
-                       ? Markup("<div class='note'>", input.lacked[i], "</div>")
+                   i < input.unsupported.size() && !input.unsupported[i].empty()
+                       ? Markup("<div class='note'>", input.unsupported[i], "</div>")
                        : Html{},
                    "</td></tr>");
   }

@@ -135,7 +135,7 @@ struct ReportInput {
   /// By decision: a sentence on the winner measured with another choice; may be empty.
   std::vector<std::string> instead = {};
   /// By decision: a sentence on choices that are unavailable, and why; may be empty.
-  std::vector<std::string> lacked = {};
+  std::vector<std::string> unsupported = {};
   /// By decision: why the winner's choice has no effect; empty if it has.
   std::vector<std::string> moot = {};
   std::vector<ReportLayer> layers = {};       ///< in network order

@@ -198,7 +198,7 @@ UnsupportedOnTargets FindUnsupported(const Preparation& preparation,
   } else {
     const Prepared& prepared = preparation.prepared;
     const auto find = [&](const std::string& target) {
-      return NamesOf(LackedPrecisions(*prepared.graph, scales, target, prepared.targets));
+      return NamesOf(FindUnsupportedPrecisions(*prepared.graph, scales, target, prepared.targets));
     };
     file.layers = find(preparation.config.target);
     for (const std::string& target : other_targets) file.others[target] = find(target);

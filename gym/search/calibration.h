@@ -52,8 +52,8 @@ struct CalibratedScales {
 [[nodiscard]] std::vector<double> ScoreUnits(const Preparation& preparation);
 
 /// Finds the precisions that the config's target and the task's other targets do not support, by
-/// layer. A run finds them once and keeps them in lacked.json, so that the choices stay the same.
-/// UserError if that file was made with other targets.
+/// layer. A run finds them once and keeps them in unsupported.json, so that the choices stay the
+/// same. UserError if that file was made with other targets.
 struct UnsupportedOnTargets {
   envs::UnsupportedPrecisions own;                               ///< of the config's target
   std::map<std::string, envs::UnsupportedPrecisions> of_others;  ///< by spec

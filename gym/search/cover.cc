@@ -124,7 +124,7 @@ void KeepCover(const SearchConfig& config, const std::string& model_hash,
   file.model_hash = model_hash;
   file.targets = config.section<PartitionConfig>().targets;
   file.rules = HashOfRules(config);
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     CandidateCost& cost = file.costs.emplace_back();
     if (candidate.cost.known()) {
       cost.micros = candidate.cost.micros();
@@ -144,9 +144,10 @@ void KeepCover(const SearchConfig& config, const std::string& model_hash,
 
 /// Reports the regions that were not measured for lack of time.
 void NoteUnmeasured(const CoverProblem& problem, std::vector<std::string>& shortened) {
-  const auto missed = std::count_if(
-      problem.candidates.begin(), problem.candidates.end(),
-      [](const Candidate& candidate) { return candidate.cost.reason() == cost::kNotReached; });
+  const auto missed = std::count_if(problem.candidates.begin(), problem.candidates.end(),
+                                    [](const CandidateRegion& candidate) {
+                                      return candidate.cost.reason() == cost::kNotReached;
+                                    });
   if (missed == 0) return;
   shortened.push_back("regions: " + std::to_string(missed) + " of " +
                       std::to_string(problem.candidates.size()) +
@@ -173,7 +174,7 @@ CoverProblem ProposeCover(const Preparation& preparation, const cost::RegionSour
 
 /// Adds the targets of regions. These may have options of their own, such as another precision.
 void AddTargets(const CoverProblem& problem, std::vector<std::string>& runners) {
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     if (std::find(runners.begin(), runners.end(), candidate.target) == runners.end()) {
       runners.push_back(candidate.target);
     }

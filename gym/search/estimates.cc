@@ -185,7 +185,7 @@ class TimeEstimates {
       layers_.emplace_back();
       const std::optional<std::int32_t> probe = ProbeOf(decisions[i]);
       if (!probe) continue;
-      const Assignment alone = Alone(decisions, i, *probe);
+      const Assignment alone = ChangeOneDecision(decisions, i, *probe);
       if (!IsLegal(mask_, alone)) continue;
       layers_.back() = LayersOf(space_, without, Describe(alone));
       all_.insert(layers_.back().begin(), layers_.back().end());

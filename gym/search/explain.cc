@@ -205,7 +205,7 @@ std::string LossText(const cost::Quality& other, const cost::Quality& winner) {
 
 }  // namespace
 
-std::vector<std::size_t> Untold(const Assignment& winner, std::span<const Trial> trials) {
+std::vector<std::size_t> UntriedDecisions(const Assignment& winner, std::span<const Trial> trials) {
   std::vector<bool> told(winner.size());
   for (const Trial& trial : trials) {
     if (trial.evaluation.dropped || WasLost(trial) || trial.assignment.size() != winner.size())
@@ -259,7 +259,7 @@ void ExplainWinner(double seconds, double after, const SearchProblem& problem,
   const Assignment& winner = trial->assignment;
   const Strategy strategy = best.strategy;
   Explanation(seconds, after, problem, evaluator, say, stop, findings)
-      .Run(strategy, StepsOf(problem, winner, Untold(winner, trials)));
+      .Run(strategy, StepsOf(problem, winner, UntriedDecisions(winner, trials)));
 }
 
 std::string NeighbourText(const ObjectiveConfig& objective, const Neighbour& neighbour) {

@@ -74,7 +74,7 @@ class Finals {
         findings_(result.findings),
         objective_(ToObjective(config.objective)),
         timeless_(WithoutTime(objective_)),
-        ranked_(Ranked(objective_, trials_)) {}
+        ranked_(RankTrials(objective_, trials_)) {}
 
   /// Runs all steps. Returns false if stopped.
   [[nodiscard]] bool Run() {
@@ -93,7 +93,7 @@ class Finals {
     FinalPlan plan = PlanFinals(config_, config_.calibration.most(), CountsOf(config_, samples));
     findings_.judged_from = plan.from;
     findings_.judged = samples - plan.from;
-    findings_.fresh_from = plan.fresh;
+    findings_.held_out_from = plan.held_out;
     findings_.warnings = std::move(plan.warnings);
     for (std::size_t timing = 0; timing < kTimings && !findings_.best; ++timing) {
       if (timing > 0 && IsShortFor(1)) break;
@@ -203,7 +203,7 @@ class Finals {
   /// Chooses the uncompressed model if it satisfies the limits. Returns false if stopped.
   [[nodiscard]] bool TakeUncompressed() {
     if (!task_.starts_uncompressed()) return true;
-    const auto index = Uncompressed(objective_, trials_);
+    const auto index = FindUncompressedTrial(objective_, trials_);
     if (!index) return true;
     const std::uint64_t number =
         taken_.emplace(MeaningOf(*index), trials_[*index].number).first->second;
@@ -269,9 +269,9 @@ class Finals {
       return judged;
     }
     judged.finalist.strategy = std::move(*fitted).value();
-    const auto outcome =
-        evaluator_.Judge(judged.finalist.strategy,
-                         {.first = findings_.judged_from, .fresh = findings_.fresh_from}, stop_);
+    const auto outcome = evaluator_.Judge(
+        judged.finalist.strategy,
+        {.first = findings_.judged_from, .held_out = findings_.held_out_from}, stop_);
     if (!outcome) return std::nullopt;
     if (outcome->ok()) judged.outcome = outcome->value();
     judged.finalist.result = *outcome;
@@ -373,7 +373,7 @@ class Finals {
 
   /// Takes the best trial that was not rejected since.
   void TakeTrial() {
-    findings_.judged_from = findings_.judged = findings_.fresh_from = 0;
+    findings_.judged_from = findings_.judged = findings_.held_out_from = 0;
     for (const std::size_t index : ranked_) {
       const Trial& trial = trials_[index];
       const bool rejected = std::any_of(missed_.begin(), missed_.end(),

@@ -26,8 +26,8 @@ std::string JudgedText(const Findings& findings) {
   };
   if (findings.judged_from > 0) return "judged on samples " + apart(findings.judged_from);
   return "judged on all " + std::to_string(findings.judged) + " samples, " +
-         (findings.fresh_from > 0 ? "and separately on samples " + apart(findings.fresh_from)
-                                  : "including those of trials");
+         (findings.held_out_from > 0 ? "and separately on samples " + apart(findings.held_out_from)
+                                     : "including those of trials");
 }
 
 std::string TimedText(const Findings& findings) {

@@ -110,8 +110,8 @@ struct RecipeFinalist {
   /// the finite number of samples.
   std::map<std::string, double> margins;
   /// Means and margins on held-out samples, if these are judged separately.
-  std::map<std::string, double> fresh_metrics;
-  std::map<std::string, double> fresh_margins;
+  std::map<std::string, double> held_out_metrics;
+  std::map<std::string, double> held_out_margins;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("trial", self.trial, "number of the trial");
@@ -120,8 +120,8 @@ struct RecipeFinalist {
     visit("repeats", self.repeats, "trainings with other seeds");
     visit("metrics", self.metrics, "means over the repeats that did not fail");
     visit("margins", self.margins, "half widths of the 95 % intervals of the means");
-    visit("fresh_metrics", self.fresh_metrics, "means on samples that no trial saw");
-    visit("fresh_margins", self.fresh_margins, "half widths of their 95 % intervals");
+    visit("fresh_metrics", self.held_out_metrics, "means on samples that no trial saw");
+    visit("fresh_margins", self.held_out_margins, "half widths of their 95 % intervals");
   }
 };
 
@@ -134,7 +134,7 @@ struct Findings {
   std::int64_t judged_from = 0;
   std::int64_t judged = 0;  ///< number of these samples; 0 = no finalist was judged
   /// No trial used the samples from this index on; 0 = none are held out.
-  std::int64_t fresh_from = 0;
+  std::int64_t held_out_from = 0;
   std::vector<std::string> warnings;  ///< about these samples, for a person
   std::string judged_hash;            ///< for recipes: hash of these samples and of the student
   std::vector<Finalist> finalists;
@@ -162,7 +162,7 @@ struct Findings {
           Within{.least = 0});
     visit("judged", self.judged, "number of samples that finalists are judged on",
           Within{.least = 0});
-    visit("fresh_from", self.fresh_from,
+    visit("fresh_from", self.held_out_from,
           "first of them that no trial saw; 0 = not judged separately", Within{.least = 0});
     visit("warnings", self.warnings, "warnings about these samples");
     visit("judged_hash", self.judged_hash, "hash of these samples and of the training of recipes");

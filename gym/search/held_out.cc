@@ -59,15 +59,15 @@ FinalPlan PlanFinals(const SearchConfig& config, std::int64_t learned, const Sam
                             ", so they may look better than they are: " + kMove);
   }
   if (config.quality.finalists == "all") return plan;
-  const std::int64_t fresh = std::max<std::int64_t>(counts.all - counts.trials, 0);
-  if (fresh < kLeastFresh) {
+  const std::int64_t held_out = std::max<std::int64_t>(counts.all - counts.trials, 0);
+  if (held_out < kLeastHeldOut) {
     plan.warnings.push_back(
         "finalists are judged on samples that trials saw: trials may use " +
         std::to_string(std::min(counts.trials, counts.all)) + " of " + std::to_string(counts.all) +
-        " samples, which leaves fewer than " + std::to_string(kLeastFresh) +
+        " samples, which leaves fewer than " + std::to_string(kLeastHeldOut) +
         "; lower 'quality.samples' or 'quality.most_samples', or give more samples");
   } else if (!Calibrated(config, learned, counts.trials, counts.all)) {
-    plan.trials = plan.fresh = counts.trials;
+    plan.trials = plan.held_out = counts.trials;
   }
   return plan;
 }
@@ -84,9 +84,9 @@ cost::QualityLimits LimitsOf(const ObjectiveConfig& objective) {
 }
 
 std::string ContradictionText(const ObjectiveConfig& objective, const cost::Outcome& outcome) {
-  if (!outcome.fresh) return "";
+  if (!outcome.held_out) return "";
   std::string text;
-  for (const std::string& metric : cost::MissedLimits(*outcome.fresh, LimitsOf(objective))) {
+  for (const std::string& metric : cost::MissedLimits(*outcome.held_out, LimitsOf(objective))) {
     text += (text.empty() ? "on the samples that no trial saw, " : ", and ") + metric +
             " <= " + nlohmann::json(objective.subject_to.at(metric)).dump() +
             " is missed by more than the 95 % interval";

@@ -27,7 +27,7 @@ struct FinalPlan {
   /// Index of the first sample that judges finalists; all later ones do, too.
   std::int64_t from = 0;
   /// Samples from this index on are held out and also judged separately; 0 = none.
-  std::int64_t fresh = 0;
+  std::int64_t held_out = 0;
   /// Reasons why finalists may look better than they are, or differ from `quality.finalists`; for a
   /// person.
   std::vector<std::string> warnings = {};
@@ -36,7 +36,7 @@ struct FinalPlan {
 
 /// Least number of held-out samples that are judged separately; with fewer, intervals are too wide
 /// to be useful.
-inline constexpr std::int64_t kLeastFresh = 30;
+inline constexpr std::int64_t kLeastHeldOut = 30;
 
 /// Plans the samples by quality.finalists of the config. "both" becomes "all", with a warning, if
 /// fewer than kLeastFresh samples would be held out or if some of these are among the first

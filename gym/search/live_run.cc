@@ -74,7 +74,7 @@ LiveRun::~LiveRun() {
   std::filesystem::remove(TimePath(paths_), ignored);
 }
 
-void LiveRun::Note(const cost::Attempt& attempt) {
+void LiveRun::LogAttempt(const cost::Attempt& attempt) {
   using End = cost::Attempt::End;
   const auto seconds = [&](std::chrono::steady_clock::time_point time) {
     return std::max(0.0, std::chrono::duration<double>(time - began_).count());
@@ -106,8 +106,8 @@ void LiveRun::Tick() {
   }
 }
 
-StudyResult LiveRun::Try(SearchProblem& problem, Agent& agent, const SearchStart& start,
-                         const TrialHooks& hooks) {
+StudyResult LiveRun::RunTrials(SearchProblem& problem, Agent& agent, const SearchStart& start,
+                               const TrialHooks& hooks) {
   StudyOptions options;
   options.seed = config_.seed;
   options.trials = config_.trials + start.seeds.known.size();
@@ -149,12 +149,12 @@ void LiveRun::KeepSetup(const SearchSetup& setup) {
   if (!found.setup || ToRecord(*found.setup) != record) journal_.Append(record);
 }
 
-void LiveRun::Keep(const Findings& findings) {
+void LiveRun::StoreFindings(const Findings& findings) {
   journal_.Append(TickRecord(time_.Used()));
   journal_.Append(ToRecord(findings));
 }
 
-std::optional<Findings> LiveRun::Kept() const {
+std::optional<Findings> LiveRun::StoredFindings() const {
   return FindSearchRecords(journal_.records()).findings;
 }
 

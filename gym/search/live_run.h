@@ -54,18 +54,18 @@ class LiveRun {
   /// it. Not thread-safe, like Note.
   void Tick();
   /// Writes a task of a worker to the journal. Not thread-safe.
-  void Note(const cost::Attempt& attempt);
+  void LogAttempt(const cost::Attempt& attempt);
   /// Runs the trials until they are done, time is up or the listener requests a stop. Writes the
   /// setup to the journal unless the last setup there is equal. `agent` must have been set up with
   /// the seeds. Exceptions as RunStudy.
-  [[nodiscard]] StudyResult Try(SearchProblem& problem, Agent& agent, const SearchStart& start,
-                                const TrialHooks& hooks);
+  [[nodiscard]] StudyResult RunTrials(SearchProblem& problem, Agent& agent,
+                                      const SearchStart& start, const TrialHooks& hooks);
   /// Returns the trials of earlier runs.
-  [[nodiscard]] std::vector<Trial> Earlier() const { return TrialsOf(journal_.records()); }
+  [[nodiscard]] std::vector<Trial> EarlierTrials() const { return TrialsOf(journal_.records()); }
   /// Writes the results after the trials to the journal.
-  void Keep(const Findings& findings);
+  void StoreFindings(const Findings& findings);
   /// Returns the findings of earlier runs; nothing in a new run.
-  [[nodiscard]] std::optional<Findings> Kept() const;
+  [[nodiscard]] std::optional<Findings> StoredFindings() const;
 
  private:
   void KeepSetup(const SearchSetup& setup);

@@ -48,7 +48,7 @@ std::vector<Probe> LegalProbes(const SearchProblem& problem) {
   const ChoiceMask mask = problem.MaskFunction();
   std::vector<Probe> probes = ProbesOf(decisions);
   std::erase_if(probes, [&](const Probe& probe) {
-    return !IsLegal(mask, Alone(decisions, probe.decision, probe.choice));
+    return !IsLegal(mask, ChangeOneDecision(decisions, probe.decision, probe.choice));
   });
   return probes;
 }
@@ -57,7 +57,7 @@ std::vector<cost::Candidate> CandidatesOf(const SearchProblem& problem,
                                           const std::vector<Probe>& probes) {
   std::vector<cost::Candidate> candidates;
   for (const Probe& probe : probes) {
-    const Assignment alone = Alone(problem.decisions(), probe.decision, probe.choice);
+    const Assignment alone = ChangeOneDecision(problem.decisions(), probe.decision, probe.choice);
     candidates.push_back({.strategy = StrategyFromJson(problem.Describe(alone), "a probe"),
                           .measure = cost::Measure::kQuality});
   }
@@ -109,8 +109,8 @@ std::optional<std::int32_t> ProbeOf(const Decision& decision) {
   return probe;
 }
 
-Assignment Alone(const std::vector<Decision>& decisions, std::size_t decision,
-                 std::int32_t choice) {
+Assignment ChangeOneDecision(const std::vector<Decision>& decisions, std::size_t decision,
+                             std::int32_t choice) {
   Assignment assignment(decisions.size(), 0);  // first choices compress nothing
   assignment[decision] = choice;
   return assignment;

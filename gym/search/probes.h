@@ -25,8 +25,8 @@ namespace msc::gym {
 /// density nearest to 0.5; nothing if the decision has neither.
 [[nodiscard]] std::optional<std::int32_t> ProbeOf(const Decision& decision);
 /// Returns the assignment with that choice, and all other decisions as in the uncompressed model.
-[[nodiscard]] Assignment Alone(const std::vector<Decision>& decisions, std::size_t decision,
-                               std::int32_t choice);
+[[nodiscard]] Assignment ChangeOneDecision(const std::vector<Decision>& decisions,
+                                           std::size_t decision, std::int32_t choice);
 
 /// Effects of single decisions, judged on the samples of a trial.
 struct ProbeRun {

@@ -53,8 +53,8 @@ std::string FinalistLines(const Objective& objective, const Findings& findings) 
     } else if (Violation(objective, evaluation) > 0) {
       text += ", misses a limit";
     }
-    if (const std::string fresh = FreshText(objective, recipe); !fresh.empty()) {
-      text += "\n    " + fresh;
+    if (const std::string held_out = HeldOutText(objective, recipe); !held_out.empty()) {
+      text += "\n    " + held_out;
     }
     text += "\n";
   }
@@ -152,10 +152,10 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
   };
   findings.judged_from = samples.from;
   findings.judged = samples.count;
-  findings.fresh_from = samples.fresh_from;
+  findings.held_out_from = samples.held_out_from;
   findings.warnings = samples.warnings;
   findings.judged_hash = samples.hash;
-  if (auto before = run.Kept(); before && before->judged_hash == samples.hash) {
+  if (auto before = run.StoredFindings(); before && before->judged_hash == samples.hash) {
     findings.recipes = std::move(before->recipes);
   }
   const auto train =
@@ -170,7 +170,7 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
     if (!trained->quality.ok()) return trained->quality.failure();
     cost::Outcome outcome;
     outcome.quality = trained->quality.value();
-    outcome.fresh = samples.fresh();
+    outcome.held_out = samples.held_out();
     return outcome;
   };
   const Retraining how{
@@ -179,13 +179,13 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
       .say = [&](const std::string& text) { with.listener.ReportProgress(text); },
       .keep =
           [&](const Findings& found) {
-            if (with.keeps) run.Keep(found);
+            if (with.keeps) run.StoreFindings(found);
           },
       .late = late};
   const bool done = TrainFinalists(ToObjective(with.config.objective), trials,
                                    with.config.finalists, how, findings);
   findings.used_s = with.time.Used();
-  if (done && with.keeps) run.Keep(findings);
+  if (done && with.keeps) run.StoreFindings(findings);
   return done;
 }
 
@@ -278,7 +278,7 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
                                       .decisions = problem.decisions()}};
     const Finishing with{config, *task, problem, samples, time, host.listener, run};
     std::optional<Findings> confirmed;
-    std::vector<Trial> heard = run.Earlier();
+    std::vector<Trial> heard = run.EarlierTrials();
     std::optional<double> most;
     const TrialHooks hooks{
         .confirm = [&](const std::vector<Trial>& claims) -> std::optional<bool> {
@@ -286,7 +286,7 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
           const std::optional<bool> holds = ReachesGoal(
               {config, *task, problem, samples, time, host.listener, run, false}, claims, found);
           if (holds && *holds) {
-            run.Keep(found);
+            run.StoreFindings(found);
             confirmed = std::move(found);
           }
           return holds;
@@ -297,7 +297,7 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
               if (!most) most = time_parts::kAfterTrials * time.Left();
               return std::min(FinishingSeconds(config, SecondsOfTrial(heard)), *most);
             }};
-    result.study = run.Try(problem, *agent, start, hooks);
+    result.study = run.RunTrials(problem, *agent, start, hooks);
     FinishAll(with, confirmed, result);
   }
   WriteRecipes(paths, objective, problem, result);

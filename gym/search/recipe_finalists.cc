@@ -73,15 +73,15 @@ void Summarize(const DrawsOf& draws, Numbers& means, Numbers& margins) {
 
 void Summarize(double steps, RecipeFinalist& recipe) {
   DrawsOf draws;
-  DrawsOf fresh;
+  DrawsOf held_out;
   for (const RecipeRepeat& repeat : recipe.repeats) {
     if (!repeat.result.ok()) continue;
     const cost::Outcome& outcome = repeat.result.value();
     Add(outcome.quality, draws);
-    if (outcome.fresh) Add(*outcome.fresh, fresh);
+    if (outcome.held_out) Add(*outcome.held_out, held_out);
   }
   Summarize(draws, recipe.metrics, recipe.margins);
-  Summarize(fresh, recipe.fresh_metrics, recipe.fresh_margins);
+  Summarize(held_out, recipe.held_out_metrics, recipe.held_out_margins);
   if (!draws.empty()) recipe.metrics[std::string(envs::kTrainSteps)] = steps;
 }
 
@@ -173,7 +173,7 @@ std::string RepeatsText(const Findings& findings) {
 bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials, std::size_t count,
                     const Retraining& how, Findings& findings) {
   std::vector<const Trial*> chosen;
-  for (const std::size_t index : Ranked(objective, trials)) {
+  for (const std::size_t index : RankTrials(objective, trials)) {
     if (chosen.size() < count && Feasible(objective, trials[index])) {
       chosen.push_back(&trials[index]);
     }
@@ -267,16 +267,16 @@ std::string MeanText(const RecipeFinalist& recipe, const std::string& metric) {
   return MeanText(recipe.metrics, recipe.margins, metric);
 }
 
-std::string FreshText(const Objective& objective, const RecipeFinalist& recipe) {
+std::string HeldOutText(const Objective& objective, const RecipeFinalist& recipe) {
   std::string text;
-  for (const auto& [metric, mean] : recipe.fresh_metrics) {
+  for (const auto& [metric, mean] : recipe.held_out_metrics) {
     text += (text.empty() ? "on samples that no trial saw: " : ", ") + metric + " " +
-            MeanText(recipe.fresh_metrics, recipe.fresh_margins, metric);
+            MeanText(recipe.held_out_metrics, recipe.held_out_margins, metric);
   }
   for (const Constraint& limit : objective.subject_to) {
-    const auto mean = recipe.fresh_metrics.find(limit.metric);
-    const auto margin = recipe.fresh_margins.find(limit.metric);
-    if (mean == recipe.fresh_metrics.end() || margin == recipe.fresh_margins.end()) continue;
+    const auto mean = recipe.held_out_metrics.find(limit.metric);
+    const auto margin = recipe.held_out_margins.find(limit.metric);
+    if (mean == recipe.held_out_metrics.end() || margin == recipe.held_out_margins.end()) continue;
     if (mean->second - margin->second > limit.limit) {
       text += "; there " + limit.metric + " misses its limit by more than this interval";
     }

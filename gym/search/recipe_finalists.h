@@ -55,6 +55,6 @@ struct Retraining {
 /// Returns "on samples that no trial saw: accuracy_drop 0.3 +- 0.1, distill_loss 0.0031 +- 0.0004",
 /// and the limits that are missed by more than the margin. Empty if held-out samples were not
 /// judged.
-[[nodiscard]] std::string FreshText(const Objective& objective, const RecipeFinalist& recipe);
+[[nodiscard]] std::string HeldOutText(const Objective& objective, const RecipeFinalist& recipe);
 
 }  // namespace msc::gym

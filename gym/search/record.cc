@@ -51,7 +51,7 @@ SearchSetup SetupOf(const SearchConfig& config, const Prepared& prepared,
                     .samples = samples,
                     .decisions = decisions,
                     .layers = LayersOf(*prepared.graph),
-                    .lacked = prepared.unsupported,
+                    .unsupported = prepared.unsupported,
                     .estimates = prepared.estimates};
   for (const ValueId id : prepared.graph->constants()) {
     setup.weight_bytes += static_cast<std::int64_t>(prepared.graph->constant(id)->bytes());

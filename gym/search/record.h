@@ -27,7 +27,7 @@ struct SearchSetup {
   std::vector<Decision> decisions = {};
   std::vector<LayerEntry> layers = {};
   /// By layer, precisions that the target does not support; they are not among the choices.
-  std::map<std::string, std::vector<Precision>> lacked = {};
+  std::map<std::string, std::vector<Precision>> unsupported = {};
   std::uint64_t known = 0;       ///< trials that an earlier search had measured (seeds.h)
   EstimateTable estimates = {};  ///< that the agent started from
   template <class Self, class Visit>
@@ -40,7 +40,7 @@ struct SearchSetup {
     visit("samples", self.samples, "number of samples to judge candidates on", Within{.least = 0});
     visit("decisions", self.decisions, "decisions that assignments make");
     visit("layers", self.layers, "layers that can be quantized");
-    visit("lacked", self.lacked, "precisions that the target does not support, by layer");
+    visit("lacked", self.unsupported, "precisions that the target does not support, by layer");
     visit("known", self.known, "trials taken from an earlier search, not measured");
     visit("estimates", self.estimates,
           "estimated effects of single decisions that the agent received");

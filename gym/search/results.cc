@@ -106,10 +106,10 @@ std::string Line(const char* name, const Evaluation& evaluation, const std::stri
 }
 
 /// Returns the result of the best on held-out samples; empty if these were not judged separately.
-std::string FreshLines(const SearchConfig& config, const cost::Outcome& best) {
-  if (!best.fresh) return "";
-  std::string text = "on the " + std::to_string(best.fresh->samples) +
-                     " samples that no trial saw: " + IntervalsText(*best.fresh) + '\n';
+std::string HeldOutLines(const SearchConfig& config, const cost::Outcome& best) {
+  if (!best.held_out) return "";
+  std::string text = "on the " + std::to_string(best.held_out->samples) +
+                     " samples that no trial saw: " + IntervalsText(*best.held_out) + '\n';
   const std::string contradiction = ContradictionText(config.objective, best);
   if (contradiction.empty()) return text;
   return text + "warning: " + contradiction +
@@ -164,7 +164,8 @@ Findings WriteResults(const SearchTask& task, const SearchConfig& config, const 
   return findings;
 }
 
-std::string Summary(const SearchConfig& config, const RunPaths& paths, const SearchResult& result) {
+std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
+                        const SearchResult& result) {
   const StudyResult& study = result.study;
   std::ostringstream text;
   text << "\n"
@@ -201,7 +202,7 @@ std::string Summary(const SearchConfig& config, const RunPaths& paths, const Sea
     if (best.result.ok()) {
       const cost::Outcome& outcome = best.result.value();
       text << "with 95 % intervals: " << IntervalsText(outcome) << '\n'
-           << FreshLines(config, outcome);
+           << HeldOutLines(config, outcome);
       if (IsSlower(outcome)) text << "the best is slower than the uncompressed model\n";
     }
   } else if (result.so_far && study.best) {

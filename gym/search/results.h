@@ -19,7 +19,7 @@ namespace msc::gym {
                                     const SearchResult& result);
 
 /// Returns the closing table, for a terminal.
-[[nodiscard]] std::string Summary(const SearchConfig& config, const RunPaths& paths,
-                                  const SearchResult& result);
+[[nodiscard]] std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
+                                      const SearchResult& result);
 
 }  // namespace msc::gym

@@ -103,7 +103,7 @@ SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
       MeasuringOptions{.workers = options.workers,
                        .cache = options.cache,
                        .farm = options.farm,
-                       .watch = [&run](const cost::Attempt& attempt) { run.Note(attempt); }});
+                       .watch = [&run](const cost::Attempt& attempt) { run.LogAttempt(attempt); }});
 
   const auto make_problem = [&] {
     return problems(ContextOf(config, prepared, &measuring->evaluator()));
@@ -145,7 +145,7 @@ SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
                      .prepared = prepared,
                      .samples = samples},
                     *measuring);
-    result.study = run.Try(tried, *agent, start, tail.Hooks());
+    result.study = run.RunTrials(tried, *agent, start, tail.Hooks());
     tail.MeasureSensitivities(result);
     measuring.reset();  // finalists use the machine alone
     tail.MeasureBest(result);
@@ -155,11 +155,11 @@ SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
   if (outcome.interrupted && result.findings.finalists.empty() && result.study.best) {
     result.so_far = BestSoFar(host, paths, problem, result.study);
   }
-  run.Keep(WriteResults(task, config, paths, prepared, result));
+  run.StoreFindings(WriteResults(task, config, paths, prepared, result));
   outcome.decisions = problem.decisions();
   outcome.feasible = result.findings.best.has_value();
   if (result.findings.best || result.so_far) outcome.best = paths.best();
-  outcome.summary = Summary(config, paths, result);
+  outcome.summary = SummaryText(config, paths, result);
   run.log().Info(outcome.summary);
   return outcome;
 }

@@ -21,7 +21,7 @@ double SensitivitySeconds(const StudyResult& study) {
 }  // namespace
 
 SearchTail::SearchTail(const Setup& setup, Measuring& measuring)
-    : setup_(setup), measuring_(measuring), heard_(setup.run.Earlier()) {}
+    : setup_(setup), measuring_(measuring), heard_(setup.run.EarlierTrials()) {}
 
 bool SearchTail::Stop() {
   setup_.run.Tick();
@@ -72,13 +72,13 @@ std::optional<bool> SearchTail::Confirm(const std::vector<Trial>& claims) {
   if (setup_.host.listener.StopRequested() || again.findings.timings == 0) return std::nullopt;
   if (!ReachesGoal(again.findings)) return false;
   confirmed_ = std::move(again.findings);
-  setup_.run.Keep(*confirmed_);  // keeps the result if the search is killed before its end
+  setup_.run.StoreFindings(*confirmed_);  // keeps the result if the search is killed before its end
   return true;
 }
 
 std::optional<Findings> SearchTail::Confirmed() const {
   if (confirmed_) return confirmed_;
-  std::optional<Findings> kept = setup_.run.Kept();
+  std::optional<Findings> kept = setup_.run.StoredFindings();
   return kept && ReachesGoal(*kept) ? kept : std::nullopt;
 }
 

@@ -40,10 +40,10 @@ using Stop = std::function<bool()>;
 class Judge {
  public:
   /// Samples from index `fresh_from` on are held out and also judged separately; 0 = none.
-  Judge(cost::Dataset samples, std::int64_t fresh_from, std::int64_t batch, TrainProgram teacher,
+  Judge(cost::Dataset samples, std::int64_t held_out_from, std::int64_t batch, TrainProgram teacher,
         TrainProgram student)
       : samples_(std::move(samples)),
-        fresh_from_(fresh_from),
+        held_out_from_(held_out_from),
         batch_(batch),
         teacher_(std::move(teacher)),
         student_(std::move(student)) {}
@@ -67,7 +67,7 @@ class Judge {
       student.constants.at(student.parameters[i].constant).values = result.values.at(i);
     }
     cost::QualityMeter meter;
-    cost::QualityMeter fresh;
+    cost::QualityMeter held_out;
     std::size_t at = 0;
     for (std::int64_t first = 0; first < samples_.size();) {
       if (stop && stop()) return std::nullopt;
@@ -75,34 +75,34 @@ class Judge {
       const std::vector<Tensor> outputs = RunProgram(student, {&part.inputs, 1});
       const std::vector<Tensor>& wanted = wanted_.at(at++);
       auto failure = meter.Add(wanted, outputs, part.labels);
-      if (!failure && IsFresh(first)) failure = fresh.Add(wanted, outputs, part.labels);
+      if (!failure && IsHeldOut(first)) failure = held_out.Add(wanted, outputs, part.labels);
       // The caller treats this like a training whose loss is no longer finite.
       if (failure) throw UserError(failure->detail);
       first += part.size();
     }
-    if (fresh_from_ > 0) fresh_ = fresh.Total();
+    if (held_out_from_ > 0) held_out_ = held_out.Total();
     return meter.Total();
   }
-  [[nodiscard]] const std::optional<cost::Quality>& fresh() const { return fresh_; }
+  [[nodiscard]] const std::optional<cost::Quality>& held_out() const { return held_out_; }
 
  private:
-  [[nodiscard]] bool IsFresh(std::int64_t sample) const {
-    return fresh_from_ > 0 && sample >= fresh_from_;
+  [[nodiscard]] bool IsHeldOut(std::int64_t sample) const {
+    return held_out_from_ > 0 && sample >= held_out_from_;
   }
   /// Returns a batch; no batch crosses the border to the held-out samples.
   [[nodiscard]] cost::Dataset Part(std::int64_t first) const {
-    const std::int64_t end = first < fresh_from_ ? fresh_from_ : samples_.size();
+    const std::int64_t end = first < held_out_from_ ? held_out_from_ : samples_.size();
     return cost::Slice(samples_, first, std::min(batch_, end - first));
   }
 
   cost::Dataset samples_;
-  std::int64_t fresh_from_;
+  std::int64_t held_out_from_;
   std::int64_t batch_;
   TrainProgram teacher_;
   TrainProgram student_;
   std::vector<std::vector<Tensor>> wanted_;  // teacher's outputs by batch
   std::int64_t prepared_ = 0;                // number of samples with teacher's outputs
-  std::optional<cost::Quality> fresh_;
+  std::optional<cost::Quality> held_out_;
 };
 
 }  // namespace
@@ -163,7 +163,7 @@ FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
   FinalPlan plan = PlanFinals(config, config.section<DistillConfig>().most(), counts);
   FinalSamples finals;
   finals.from = plan.from;
-  finals.fresh_from = plan.fresh;
+  finals.held_out_from = plan.held_out;
   finals.warnings = std::move(plan.warnings);
   if (plan.from > 0) samples = cost::Slice(samples, plan.from, counts.all - plan.from);
   finals.count = samples.size();
@@ -171,14 +171,15 @@ FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
   hash.Add(task.hash);
   hash.Add(samples.inputs.Raw());
   hash.Add(std::as_bytes(std::span(samples.labels)));
-  if (plan.fresh > 0) hash.Add(std::to_string(plan.fresh));
+  if (plan.held_out > 0) hash.Add(std::to_string(plan.held_out));
   finals.hash = hash.Hex();
-  const auto judge = std::make_shared<Judge>(
-      std::move(samples), plan.fresh, BatchSize(graph, quality.batch), task.teacher, task.student);
+  const auto judge =
+      std::make_shared<Judge>(std::move(samples), plan.held_out, BatchSize(graph, quality.batch),
+                              task.teacher, task.student);
   finals.judge = [judge](const TrainResult& result, const Stop& stop) {
     return (*judge)(result, stop);
   };
-  finals.fresh = [judge] { return judge->fresh(); };
+  finals.held_out = [judge] { return judge->held_out(); };
   return finals;
 }
 

@@ -27,11 +27,11 @@ struct FinalSamples {
   std::int64_t count = 0;
   std::string hash;  ///< of the samples and of the student
   /// No trial used the samples from this index on (held out); 0 = none are reported separately.
-  std::int64_t fresh_from = 0;
+  std::int64_t held_out_from = 0;
   std::vector<std::string> warnings;  ///< for a person
   envs::JudgeStudent judge;           ///< the first call also computes the teacher's outputs
   /// Returns the result of the last `judge` on the held-out samples; nothing if there are none.
-  std::function<std::optional<cost::Quality>()> fresh;
+  std::function<std::optional<cost::Quality>()> held_out;
 };
 
 /// Loads the samples as quality.final_samples and quality.finalists of the config say. Trials have

@@ -8,7 +8,7 @@
 
 namespace msc::gym {
 
-std::vector<std::size_t> Ranked(const Objective& objective, std::span<const Trial> trials) {
+std::vector<std::size_t> RankTrials(const Objective& objective, std::span<const Trial> trials) {
   std::vector<std::size_t> ranked;
   std::set<Assignment> seen;
   for (std::size_t i = 0; i < trials.size(); ++i) {
@@ -29,7 +29,8 @@ bool IsSlower(const cost::Outcome& outcome) {
   return outcome.latency && outcome.latency->ratio_low > 1;
 }
 
-std::optional<std::size_t> Uncompressed(const Objective& objective, std::span<const Trial> trials) {
+std::optional<std::size_t> FindUncompressedTrial(const Objective& objective,
+                                                 std::span<const Trial> trials) {
   const std::string& first = objective.minimize.at(0);
   if (first != envs::kLatency && first != envs::kLatencyMs) return std::nullopt;
   const auto it = std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {

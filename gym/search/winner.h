@@ -13,8 +13,8 @@ namespace msc::gym {
 
 /// Returns the indices of trials worth measuring again, best first: by violation, then by
 /// objectives in order; each assignment once.
-[[nodiscard]] std::vector<std::size_t> Ranked(const Objective& objective,
-                                              std::span<const Trial> trials);
+[[nodiscard]] std::vector<std::size_t> RankTrials(const Objective& objective,
+                                                  std::span<const Trial> trials);
 
 /// Returns whether the whole 95 % interval is slower than the uncompressed model.
 [[nodiscard]] bool IsSlower(const cost::Outcome& outcome);
@@ -22,7 +22,7 @@ namespace msc::gym {
 /// Returns the index of the trial to choose if the best is slower than the uncompressed model: the
 /// first one with all first choices, which compresses nothing. Returns nothing if it is not among
 /// the trials, is infeasible, or if latency is not the first objective.
-[[nodiscard]] std::optional<std::size_t> Uncompressed(const Objective& objective,
-                                                      std::span<const Trial> trials);
+[[nodiscard]] std::optional<std::size_t> FindUncompressedTrial(const Objective& objective,
+                                                               std::span<const Trial> trials);
 
 }  // namespace msc::gym

@@ -29,8 +29,8 @@ class ClosenessOf : public testing::TestWithParam<Case> {};
 TEST_P(ClosenessOf, IsAbsoluteAndRelativeErrorTogether) {
   const auto& [label, wanted, got, error] = GetParam();
   const auto size = static_cast<std::int64_t>(wanted.size());
-  const double found = Difference(Tensor::From<float>(DType::kF32, {size}, wanted),
-                                  Tensor::From<float>(DType::kF32, {size}, got));
+  const double found = TensorDifference(Tensor::From<float>(DType::kF32, {size}, wanted),
+                                        Tensor::From<float>(DType::kF32, {size}, got));
   if (std::isinf(error)) {
     EXPECT_EQ(found, error);
   } else {
@@ -58,10 +58,10 @@ TEST(Difference, OfIntegersIsTheShareThatDiffers) {
   const std::vector<std::int64_t> a = {1, 2, 3, 400};
   const std::vector<std::int64_t> b = {1, 2, 3, 4};
   const Tensor wanted = Tensor::From<std::int64_t>(DType::kI64, {4}, a);
-  EXPECT_EQ(Difference(wanted, Tensor::From<std::int64_t>(DType::kI64, {4}, b)), 0.25);
-  EXPECT_EQ(Difference(wanted, wanted), 0);
-  EXPECT_EQ(Difference(wanted, Tensor(DType::kI64, {2, 2})), kInf);
-  EXPECT_EQ(Difference(wanted, Tensor(DType::kI32, {4})), kInf);
+  EXPECT_EQ(TensorDifference(wanted, Tensor::From<std::int64_t>(DType::kI64, {4}, b)), 0.25);
+  EXPECT_EQ(TensorDifference(wanted, wanted), 0);
+  EXPECT_EQ(TensorDifference(wanted, Tensor(DType::kI64, {2, 2})), kInf);
+  EXPECT_EQ(TensorDifference(wanted, Tensor(DType::kI32, {4})), kInf);
 }
 
 TEST(Difference, OfHalvesIsThatOfTheirNumbers) {
@@ -69,7 +69,7 @@ TEST(Difference, OfHalvesIsThatOfTheirNumbers) {
   const std::vector<std::uint16_t> b = {0x3C00, 0x4100, 0x7E01};  // 1, 2.5, NaN
   const Tensor wanted = Tensor::From<std::uint16_t>(DType::kF16, {3}, a);
   const Tensor got = Tensor::From<std::uint16_t>(DType::kF16, {3}, b);
-  EXPECT_EQ(Difference(wanted, got), 0.25);
+  EXPECT_EQ(TensorDifference(wanted, got), 0.25);
   EXPECT_EQ(CountNotFinite(wanted), 1);
   EXPECT_EQ(CountNotFinite(Tensor(DType::kI64, {3})), 0);
 }

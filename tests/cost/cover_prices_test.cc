@@ -50,8 +50,8 @@ CoverProblem Chain(std::size_t n, std::int64_t bytes) {
   return problem;
 }
 
-TimedPlan Plan(std::vector<std::uint32_t> chosen, double predicted, double measured) {
-  TimedPlan plan;
+TimedPartition Plan(std::vector<std::uint32_t> chosen, double predicted, double measured) {
+  TimedPartition plan;
   plan.chosen = std::move(chosen);
   plan.predicted_micros = predicted;
   plan.measured_micros = measured;
@@ -61,18 +61,18 @@ TimedPlan Plan(std::vector<std::uint32_t> chosen, double predicted, double measu
 TEST(Boundary, IsWhatWholePlansTakeMoreThanTheirRegions) {
   CoverProblem problem = Chain(4, 1000);
   // 0+1+2+3: three boundaries; 01+2+3: two; 012+3: one. All cost 5 us each.
-  std::vector<TimedPlan> plans = {Plan({0, 1, 2, 3}, 40, 55), Plan({4, 2, 3}, 30, 40),
-                                  Plan({5, 3}, 20, 25), Plan({}, 50, 100), Plan({}, 9, 9)};
+  std::vector<TimedPartition> plans = {Plan({0, 1, 2, 3}, 40, 55), Plan({4, 2, 3}, 30, 40),
+                                       Plan({5, 3}, 20, 25), Plan({}, 50, 100), Plan({}, 9, 9)};
   const BoundaryCost one = FitBoundary(problem, plans);
   // Regions and bytes grow together here: either may explain it, and both give the same plans.
   EXPECT_NEAR(one.micros_per_region + 1000 * one.micros_per_byte, 5, 1e-9);
   EXPECT_EQ(one.scale, 1);
   // Where all costs are off by a part, that is not what boundaries cost.
-  for (TimedPlan& plan : plans) *plan.measured_micros *= 1.2;
+  for (TimedPartition& plan : plans) *plan.measured_micros *= 1.2;
   const BoundaryCost off = FitBoundary(problem, plans);
   EXPECT_NEAR(off.scale, 1.2, 1e-9);
   EXPECT_NEAR(off.micros_per_region + 1000 * off.micros_per_byte, 5, 1e-9);
-  for (TimedPlan& plan : plans) {
+  for (TimedPartition& plan : plans) {
     plan.measured_micros = *plan.predicted_micros * (plan.chosen.empty() ? 1 : 0.9);
   }
   const BoundaryCost none = FitBoundary(problem, plans);
@@ -144,7 +144,7 @@ TEST(CoverPrices, OfADetourAreTheMostThatARivalAdds) {
     std::vector<std::optional<std::uint32_t>> rivals(first);
     for (std::uint32_t i = 0; i < first; ++i) {
       if (!problem.candidates[i].cost.known()) continue;
-      Candidate rival = problem.candidates[i];
+      CandidateRegion rival = problem.candidates[i];
       rival.target = "c";
       rival.cost = Cost::Micros(1 + 10 * rng.Uniform());
       const std::size_t labels = problem.labels.size();
@@ -156,9 +156,9 @@ TEST(CoverPrices, OfADetourAreTheMostThatARivalAdds) {
     for (std::vector<std::uint32_t> chosen : brute.exact()) {
       const std::optional<double> before = test::CostByDefinition(problem, chosen);
       if (!before || !rivals[chosen.front()]) continue;
-      const Candidate& candidate = problem.candidates[chosen.front()];
-      const Candidate& rival = problem.candidates[*rivals[chosen.front()]];
-      const double detour = Detour(problem, candidate, rival);
+      const CandidateRegion& candidate = problem.candidates[chosen.front()];
+      const CandidateRegion& rival = problem.candidates[*rivals[chosen.front()]];
+      const double detour = DetourBound(problem, candidate, rival);
       if (std::isinf(detour)) continue;
       chosen.front() = *rivals[chosen.front()];
       const std::optional<double> after = test::CostByDefinition(problem, chosen);

@@ -498,18 +498,19 @@ TEST_F(Evaluate, TellsFreshSamplesApartByTheSameOutputs) {
   bf16.quantize.layers = {{"hidden", Precision::kBF16}, {"logits", Precision::kBF16}};
   const Outcome whole = evaluator.Judge(bf16, {})->value();
   const Outcome part = evaluator.Judge(bf16, {.first = 14})->value();
-  const Outcome both = evaluator.Judge(bf16, {.first = 0, .fresh = 14})->value();
+  const Outcome both = evaluator.Judge(bf16, {.first = 0, .held_out = 14})->value();
   ASSERT_GT(part.quality.kl, 0);
-  EXPECT_FALSE(whole.fresh);
-  ASSERT_TRUE(both.fresh);
+  EXPECT_FALSE(whole.held_out);
+  ASSERT_TRUE(both.held_out);
   EXPECT_EQ(both.quality.samples, 23);
-  EXPECT_EQ(both.fresh->samples, 9);
+  EXPECT_EQ(both.held_out->samples, 9);
   EXPECT_NEAR(both.quality.kl, whole.quality.kl, 1e-9 * whole.quality.kl);
-  EXPECT_NEAR(both.fresh->kl, part.quality.kl, 1e-9 * part.quality.kl);
-  EXPECT_EQ(both.fresh->accuracy, part.quality.accuracy);
-  EXPECT_FALSE(evaluator.Judge(bf16, {.first = 0, .fresh = 23})->value().fresh) << "there are none";
-  const Outcome other = evaluator.Judge(bf16, {.first = 14, .fresh = 14})->value();
-  EXPECT_EQ(other.fresh, other.quality);
+  EXPECT_NEAR(both.held_out->kl, part.quality.kl, 1e-9 * part.quality.kl);
+  EXPECT_EQ(both.held_out->accuracy, part.quality.accuracy);
+  EXPECT_FALSE(evaluator.Judge(bf16, {.first = 0, .held_out = 23})->value().held_out)
+      << "there are none";
+  const Outcome other = evaluator.Judge(bf16, {.first = 14, .held_out = 14})->value();
+  EXPECT_EQ(other.held_out, other.quality);
 }
 
 TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {

@@ -121,7 +121,7 @@ TEST_F(FindsNotFinite, TheOperatorThatCompressionMakesSo) {
   EXPECT_EQ(found->node, "ratio");
   EXPECT_EQ(found->op, "Div");
   EXPECT_EQ(
-      Explain(*found),
+      CauseText(*found),
       "output 'y' is not finite (" + std::to_string(found->values) +
           " of 12 values); the first result that is not is that of Div 'ratio', on every target");
 }
@@ -134,7 +134,7 @@ TEST_F(FindsNotFinite, TheOperatorThatATargetComputesWrongly) {
   EXPECT_EQ(found->maker, Maker::kTarget);
   EXPECT_EQ(found->node, "below");
   EXPECT_EQ(
-      Explain(*found),
+      CauseText(*found),
       "output 'y' is not finite (1 of 12 values); the first result that is not is that of MatMul "
       "'below': spoiling computes this node wrongly, also when it runs the node alone");
 }

@@ -314,7 +314,7 @@ TEST(Combine, TakesMediansAndTheHullOfIntervals) {
   const std::vector<Latency> repeats = {{10, 20, 0.5, 0.45, 0.55, 11, false},
                                         {12, 20, 0.6, 0.58, 0.62, 11, true},
                                         {11, 22, 0.5, 0.40, 0.51, 31, false}};
-  EXPECT_EQ(Combine(repeats), (Latency{11, 20, 0.5, 0.40, 0.62, 53, true}));
+  EXPECT_EQ(CombineLatencies(repeats), (Latency{11, 20, 0.5, 0.40, 0.62, 53, true}));
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ Outcome Full() {
   outcome.quality = Quality{1e-9, 1.0 / 3.0, 0.99, 0.9321, 0.935, 10000};
   outcome.weight_bytes = 1'234'567;
   outcome.peak_bytes = 98'765;
-  outcome.fresh = Quality{2e-9, 1.0 / 7.0, 0.98, 0.9, 0.91, 5000};
+  outcome.held_out = Quality{2e-9, 1.0 / 7.0, 0.98, 0.9, 0.91, 5000};
   return outcome;
 }
 
@@ -34,7 +34,7 @@ TEST(OutcomeJson, KeepsWhatIsAbsentAbsent) {
   EXPECT_EQ(back.value(), outcome);
   EXPECT_FALSE(back.value().latency.has_value());
   EXPECT_FALSE(back.value().quality.accuracy.has_value());
-  EXPECT_FALSE(back.value().fresh.has_value());
+  EXPECT_FALSE(back.value().held_out.has_value());
 }
 
 TEST(OutcomeJson, ReadsBackEveryKindOfFailure) {

@@ -80,15 +80,15 @@ class Studies : public testing::Test {
     return context;
   }
 
-  StudyResult Study(std::vector<std::string> targets, CoverProblem& problem, bool lazy = false,
-                    const std::function<bool()>& stop = {}) {
+  PartitionStudyResult Study(std::vector<std::string> targets, CoverProblem& problem,
+                             bool lazy = false, const std::function<bool()>& stop = {}) {
     RegionMeter meter(source_, Meter());
     RegionCostContext context = Context();
     RegionCosts costs(source_, targets_, meter, folder_ + "/costs", context);
     if (learn_) costs.Learn();
     context.timing.cold_bytes = 0;
     PlanTimes times(source_, targets_, meter, folder_ + "/costs", context, false);
-    StudyOptions options;
+    PartitionStudyOptions options;
     options.targets = std::move(targets);
     if (lazy) options.lazy = LazyBounds::kLearned;
     options.learned = learn_;
@@ -157,7 +157,7 @@ TEST_F(Studies, MeasureWhatATargetRuledOutThatDoesNotRun) {
   for (const auto& [target, error] : use.errors) {
     EXPECT_TRUE(error.trusted) << target << error.correlation;
   }
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     EXPECT_EQ(candidate.cost.known(), candidate.target == "reference");
   }
   EXPECT_EQ(use.skipped + use.audited, 0U);
@@ -165,7 +165,7 @@ TEST_F(Studies, MeasureWhatATargetRuledOutThatDoesNotRun) {
   EXPECT_GT(Samples().Keys().size(), 120U) << "what was measured is learned from";
   // A study has no need of all, but finds a cover of those that run.
   CoverProblem again = Propose(targets);
-  const StudyResult result = Study(targets, again);
+  const PartitionStudyResult result = Study(targets, again);
   ASSERT_TRUE(result.best.has_value());
 }
 
@@ -178,7 +178,7 @@ TEST_F(Studies, LeaveOutWhatIsRuledOutUnlessItProvesToBeWrong) {
       Fastest(source_, targets_, Meter(), folder_ + "/costs", Context(), problem);
   EXPECT_EQ(use.given_up, use.wrong > 1);
   std::set<std::string> whole;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     if (candidate.nodes.Count() == problem.flow.size()) whole.insert(candidate.target);
     EXPECT_TRUE(candidate.cost.known() || candidate.nodes.Count() < problem.flow.size());
   }
@@ -193,14 +193,15 @@ TEST_F(Studies, AskForWhatIsOnPlansThatAreForecast) {
   StoreSamples(targets[0], 1);
   StoreSamples(targets[1], 1000);
   CoverProblem problem = Propose(targets);
-  const StudyResult result = Study(targets, problem);
+  const PartitionStudyResult result = Study(targets, problem);
   ASSERT_TRUE(result.best.has_value());
   EXPECT_EQ(result.learned.errors.size(), 2U);
   EXPECT_GT(result.learned.here.regions, 1U);
   EXPECT_GT(result.lazy.asked, 0);
   EXPECT_LE(result.gap, 0.02);
   std::size_t unknown = 0;
-  for (const Candidate& candidate : problem.candidates) unknown += candidate.cost.unknown() ? 1 : 0;
+  for (const CandidateRegion& candidate : problem.candidates)
+    unknown += candidate.cost.unknown() ? 1 : 0;
   EXPECT_EQ(unknown > 0, result.learned.skipped > 0);
   EXPECT_FALSE(result.bound_proven);
   EXPECT_EQ(result.learned.audited, static_cast<std::size_t>(result.lazy.audited));
@@ -208,15 +209,16 @@ TEST_F(Studies, AskForWhatIsOnPlansThatAreForecast) {
   // Other searches choose among all costs.
   CoverProblem compared = Propose(targets);
   compare_ = {"beam"};
-  const StudyResult both = Study(targets, compared);
+  const PartitionStudyResult both = Study(targets, compared);
   EXPECT_TRUE(both.bound_proven);
-  for (const Candidate& candidate : compared.candidates) EXPECT_FALSE(candidate.cost.unknown());
+  for (const CandidateRegion& candidate : compared.candidates)
+    EXPECT_FALSE(candidate.cost.unknown());
   // Side conditions may ask for what is slower: everything is measured.
   CoverProblem pinned = Propose(targets);
   pinned.conditions.pins[pinned.flow.Find("pool")] = {targets[1]};
-  const StudyResult all = Study(targets, pinned);
+  const PartitionStudyResult all = Study(targets, pinned);
   EXPECT_EQ(all.lazy.asked, 0);
-  for (const Candidate& candidate : pinned.candidates) EXPECT_FALSE(candidate.cost.unknown());
+  for (const CandidateRegion& candidate : pinned.candidates) EXPECT_FALSE(candidate.cost.unknown());
 }
 
 TEST_F(Studies, DoWithoutSamplesWhereThereIsNoPlaceForThem) {
@@ -233,19 +235,19 @@ TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
   const std::vector<std::string> targets = {"reference", "reference:threads=2"};
   for (const bool lazy : {false, true}) {
     CoverProblem problem = Propose(targets);
-    const StudyResult result = Study(targets, problem, lazy);
+    const PartitionStudyResult result = Study(targets, problem, lazy);
     ASSERT_TRUE(result.best.has_value());
     EXPECT_EQ(result.gap, 0);
     ASSERT_GE(result.plans.size(), 3U);
     EXPECT_EQ(result.plans[0].name, "reference");
     EXPECT_EQ(result.plans[1].name, "reference:threads=2");
-    const TimedPlan& best = result.plans[*result.best];
+    const TimedPartition& best = result.plans[*result.best];
     EXPECT_TRUE(best.chosen.empty() || best.ratio_high < 1);
     ASSERT_TRUE(result.single.has_value());
     EXPECT_TRUE(result.plans[*result.single].chosen.empty());
     EXPECT_EQ(result.plans[*result.single].ratio, 1);
     std::set<std::string> found;
-    for (const TimedPlan& plan : result.plans) {
+    for (const TimedPartition& plan : result.plans) {
       found.insert(plan.name);
       found.insert(plan.also.begin(), plan.also.end());
     }
@@ -255,7 +257,7 @@ TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
     EXPECT_TRUE(result.without_plan.empty());
     EXPECT_GT(result.seconds.solve, 0);
     EXPECT_GE(result.seconds.all, result.seconds.search + result.seconds.time_plans);
-    for (const TimedPlan& plan : result.plans) {
+    for (const TimedPartition& plan : result.plans) {
       ASSERT_TRUE(plan.measured_micros.has_value()) << plan.failure;
       EXPECT_GT(*plan.measured_micros, 0);
       EXPECT_LE(plan.ratio_low, plan.ratio);
@@ -269,7 +271,7 @@ TEST_F(Studies, AnswerWithTheFastestOfWhatTheyTimed) {
   }
 }
 
-std::size_t RegionsOf(const CoverProblem& problem, const TimedPlan& plan,
+std::size_t RegionsOf(const CoverProblem& problem, const TimedPartition& plan,
                       const std::string& target) {
   if (plan.chosen.empty()) return plan.runner.target == target ? 1 : 0;
   return static_cast<std::size_t>(std::count_if(
@@ -282,15 +284,15 @@ TEST_F(Studies, KeepPinsAndLimits) {
   CoverProblem problem = Propose(targets);
   PinNode(problem, "pool", targets[1]);
   LimitRegions(problem, targets[1], 1);
-  const StudyResult result = Study(targets, problem);
+  const PartitionStudyResult result = Study(targets, problem);
   ASSERT_TRUE(result.best.has_value());
-  for (const TimedPlan& plan : result.plans) {
+  for (const TimedPartition& plan : result.plans) {
     if (plan.chosen.empty()) continue;
     EXPECT_EQ(RegionsOf(problem, plan, targets[1]), 1U) << plan.name;
   }
   CoverProblem without = Propose(targets);
   LimitRegions(without, targets[1], 0);
-  for (const TimedPlan& plan : Study(targets, without).plans) {
+  for (const TimedPartition& plan : Study(targets, without).plans) {
     EXPECT_EQ(RegionsOf(without, plan, targets[1]), 0U) << plan.name;
   }
   CoverProblem erased = Propose(targets);
@@ -298,7 +300,7 @@ TEST_F(Studies, KeepPinsAndLimits) {
   KeepPins(erased);
   EXPECT_TRUE(erased.conditions.empty());
   const std::size_t pool = erased.flow.Find("pool");
-  for (const Candidate& candidate : erased.candidates) {
+  for (const CandidateRegion& candidate : erased.candidates) {
     EXPECT_TRUE(!candidate.nodes.Contains(pool) || candidate.target == targets[1]);
   }
 }
@@ -307,10 +309,10 @@ TEST_F(Studies, NameASearchOnceAndSayWhyOneGaveNoPlan) {
   const std::vector<std::string> targets = {"reference", "reference:threads=2"};
   compare_ = {"greedy", "collage", "greedy"};
   CoverProblem problem = Propose(targets);
-  const StudyResult free = Study(targets, problem);
+  const PartitionStudyResult free = Study(targets, problem);
   int greedy = 0;
   int collage = 0;
-  for (const TimedPlan& plan : free.plans) {
+  for (const TimedPartition& plan : free.plans) {
     std::vector<std::string> names = plan.also;
     names.push_back(plan.name);
     greedy += static_cast<int>(std::count(names.begin(), names.end(), "greedy"));
@@ -345,7 +347,7 @@ TEST_F(Studies, TurnImagesAtWhatThatCosts) {
   CoverProblem problem = Propose(targets);
   EXPECT_EQ(problem.labels, (std::vector<std::string>{"dense", targets[1]}));
   std::map<std::string, std::size_t> labelled;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     labelled[candidate.target] += candidate.wants.size() + candidate.makes.size();
   }
   EXPECT_EQ(labelled[targets[0]], 0U);
@@ -368,9 +370,9 @@ TEST_F(Studies, TurnImagesAtWhatThatCosts) {
   for (const char* node : {"stem", "two_relu"}) {
     problem.conditions.pins[problem.flow.Find(node)] = {targets[0]};
   }
-  const StudyResult result = Study(targets, problem);
+  const PartitionStudyResult result = Study(targets, problem);
   ASSERT_TRUE(result.best.has_value());
-  for (const TimedPlan& plan : result.plans) {
+  for (const TimedPartition& plan : result.plans) {
     ASSERT_TRUE(plan.measured_micros.has_value()) << plan.failure;
     const Result<std::vector<ConversionStep>> steps = Conversions(problem, plan.chosen);
     ASSERT_TRUE(steps.ok());
@@ -388,7 +390,7 @@ TEST_F(Studies, ProposeToExchangeImagesAsTargetsLayThem) {
       ProposeRegions(source_.graph(), source_, targets, targets_, {.channels_last = true});
   EXPECT_EQ(both.labels, (std::vector<std::string>{"dense", "native:images=channels_last"}));
   std::size_t whole = 0;
-  for (const Candidate& candidate : both.candidates) {
+  for (const CandidateRegion& candidate : both.candidates) {
     const bool has = !candidate.wants.empty() || !candidate.makes.empty();
     EXPECT_EQ(has, candidate.target == both.labels[1]) << candidate.target;
     whole += candidate.nodes.Count() == both.flow.size() ? 1 : 0;
@@ -410,7 +412,7 @@ TEST_F(Studies, BoundRegionsByWhatTheMachineMultiplies) {
   const double conv = 2 * 36.0 * 4 * 36 * (16.0 / 18) * (16.0 / 18) / 4 / 1.1;
   const std::set<FlowIndex> convs = {problem.flow.Find("stem"), problem.flow.Find("one"),
                                      problem.flow.Find("two")};
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     double wanted = 0;
     candidate.nodes.ForEach([&](std::size_t node) {
       wanted += convs.contains(static_cast<FlowIndex>(node)) ? conv : 0;
@@ -423,12 +425,12 @@ TEST_F(Studies, BoundRegionsByWhatTheMachineMultiplies) {
 TEST_F(Studies, AreNotMeasuredAgain) {
   const std::vector<std::string> targets = {"reference", "reference:threads=2"};
   CoverProblem problem = Propose(targets);
-  const StudyResult first = Study(targets, problem);
+  const PartitionStudyResult first = Study(targets, problem);
   EXPECT_EQ(first.taken, "");
   EXPECT_GT(first.seconds.time_regions, 0);
   EXPECT_GT(first.seconds.time_plans, 0);
   CoverProblem same = Propose(targets);
-  const StudyResult again = Study(targets, same);
+  const PartitionStudyResult again = Study(targets, same);
   EXPECT_NE(again.taken, "");
   EXPECT_EQ(again.seconds.time_regions + again.seconds.build_regions, 0);
   EXPECT_EQ(again.seconds.time_plans + again.seconds.build_plans, 0);
@@ -445,9 +447,9 @@ TEST_F(Studies, KeepPins) {
   CoverProblem problem = Propose(targets);
   problem.conditions.pins[problem.flow.Find("pool")] = {"reference:threads=2"};
   problem.conditions.pins[problem.flow.Find("stem")] = {"reference"};
-  const StudyResult result = Study(targets, problem);
+  const PartitionStudyResult result = Study(targets, problem);
   ASSERT_TRUE(result.best.has_value());
-  for (const TimedPlan& plan : result.plans) {
+  for (const TimedPartition& plan : result.plans) {
     EXPECT_GE(plan.chosen.size(), 2U) << "no single target keeps both pins";
     for (const PartitionRegion& region : plan.runner.partition) {
       const auto has = [&](const char* node) {
@@ -465,10 +467,10 @@ TEST_F(Studies, GoOnWithoutTargetsThatFail) {
                 }});
   const std::vector<std::string> targets = {"throws", "reference"};
   CoverProblem problem = Propose(targets);
-  const StudyResult result = Study(targets, problem);
+  const PartitionStudyResult result = Study(targets, problem);
   ASSERT_TRUE(result.best.has_value());
   EXPECT_NE(result.plans[0].failure.find("a library lost its temper"), std::string::npos);
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     EXPECT_EQ(candidate.cost.invalid(), candidate.target == "throws");
   }
   CoverProblem hopeless = Propose({"throws"});
@@ -490,10 +492,10 @@ TEST_F(Studies, CountEveryCostThatTimeWasTooShortFor) {
     learn_ = how == std::string("learned");
     if (learn_) compare_ = {};
     CoverProblem problem = Propose(targets);
-    const StudyResult result = Study(targets, problem, lazy);
+    const PartitionStudyResult result = Study(targets, problem, lazy);
     EXPECT_EQ(result.learned.skipped, 0U) << "what is not reached is not spared";
     std::size_t unknown = 0;
-    for (const Candidate& candidate : problem.candidates) {
+    for (const CandidateRegion& candidate : problem.candidates) {
       EXPECT_FALSE(candidate.cost.invalid()) << "each can run: " << candidate.cost.reason();
       unknown += candidate.cost.unknown() ? 1 : 0;
     }
@@ -517,7 +519,7 @@ TEST_F(Studies, KeepAMemoryLimit) {
     PinNode(problem, "pool", targets[1]);
     problem.conditions.max_bytes = most;
     // Beside single nodes, which hold their weights alone, one that holds what is between them.
-    Candidate three{.nodes = problem.flow.EmptySet(), .target = targets[0]};
+    CandidateRegion three{.nodes = problem.flow.EmptySet(), .target = targets[0]};
     for (const char* node : {"one", "one_relu", "two"}) {
       three.nodes.Insert(problem.flow.Find(node));
     }
@@ -531,7 +533,7 @@ TEST_F(Studies, KeepAMemoryLimit) {
     CoverProblem bytes = problem;
     bytes.conditions.max_bytes.reset();
     constexpr double kMore = 1e5;
-    for (Candidate& candidate : bytes.candidates) {
+    for (CandidateRegion& candidate : bytes.candidates) {
       const double nodes = sign < 0 ? static_cast<double>(candidate.nodes.Count()) * kMore : 0;
       candidate.cost = Cost::Micros(nodes + sign * static_cast<double>(candidate.bytes));
     }
@@ -543,10 +545,10 @@ TEST_F(Studies, KeepAMemoryLimit) {
   const std::int64_t least = holds(1);
   ASSERT_LT(least, holds(-1)) << "a limit rules covers out";
   CoverProblem limited = propose(least);
-  const StudyResult result = Study(targets, limited);
+  const PartitionStudyResult result = Study(targets, limited);
   ASSERT_TRUE(result.best.has_value());
   ASSERT_FALSE(result.plans.empty());
-  for (const TimedPlan& plan : result.plans) {
+  for (const TimedPartition& plan : result.plans) {
     std::int64_t sum = 0;
     for (const std::uint32_t i : plan.chosen) sum += limited.candidates[i].bytes;
     EXPECT_EQ(sum, least) << plan.name;
@@ -562,7 +564,7 @@ TEST_F(Studies, NeedATarget) {
 TEST_F(Studies, StopWhenTheyAreTold) {
   const std::vector<std::string> targets = {"reference"};
   CoverProblem problem = Propose(targets);
-  const StudyResult result = Study(targets, problem, false, [] { return true; });
+  const PartitionStudyResult result = Study(targets, problem, false, [] { return true; });
   EXPECT_TRUE(result.stopped);
   EXPECT_FALSE(result.best.has_value());
 }

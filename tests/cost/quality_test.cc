@@ -78,7 +78,7 @@ double ErrorOfMean(const std::vector<double>& values) {
 
 TEST(Quality, OfEqualOutputsIsPerfect) {
   const Tensor logits = RandomLogits({50, 10}, 1);
-  const auto quality = Compare(logits, logits, {});
+  const auto quality = CompareQuality(logits, logits, {});
   ASSERT_TRUE(quality.ok());
   EXPECT_EQ(quality.value(), (Quality{0, 0, 1, std::nullopt, std::nullopt, 50}));
 }
@@ -88,7 +88,7 @@ TEST(Quality, EqualsTheDefinitionOnRandomOutputs) {
     const Dims dims = seed % 2 == 0 ? Dims{17, 5} : Dims{3, 4, 2, 7};
     const Tensor p = RandomLogits(dims, seed);
     const Tensor q = RandomLogits(dims, seed + 100);
-    const auto quality = Compare(p, q, {});
+    const auto quality = CompareQuality(p, q, {});
     ASSERT_TRUE(quality.ok());
     const Quality wanted = BruteForce(p, q);
     EXPECT_NEAR(quality.value().kl, wanted.kl, 1e-10);
@@ -101,7 +101,7 @@ TEST(Quality, EqualsTheDefinitionOnRandomOutputs) {
 TEST(Quality, HoldsForLogitsWhoseExponentialsOverflow) {
   const Tensor p = Logits({1, 2}, {10000, 10001});
   const Tensor q = Logits({1, 2}, {-30000, -30000});
-  const auto quality = Compare(p, q, {});
+  const auto quality = CompareQuality(p, q, {});
   ASSERT_TRUE(quality.ok());
   const double a = 1 / (1 + std::exp(1.0));
   EXPECT_NEAR(quality.value().kl, a * std::log(2 * a) + (1 - a) * std::log(2 * (1 - a)), 1e-12);
@@ -111,7 +111,7 @@ TEST(Quality, IsTheSameHoweverTheSamplesAreCut) {
   const Tensor p = RandomLogits({12, 4}, 3);
   const Tensor q = RandomLogits({12, 4}, 4);
   const std::vector<std::int32_t> labels = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3};
-  const auto whole = Compare(p, q, labels);
+  const auto whole = CompareQuality(p, q, labels);
   ASSERT_TRUE(whole.ok());
   QualityMeter meter;
   std::size_t first = 0;
@@ -137,7 +137,7 @@ TEST(Quality, CountsLabelsHitByBoth) {
   const Tensor p = Logits({4, 2}, {1, 0, 1, 0, 0, 1, 0, 1});
   const Tensor q = Logits({4, 2}, {1, 0, 0, 1, 0, 1, 1, 0});
   const std::vector<std::int32_t> labels = {0, 1, 1, 0};
-  const auto quality = Compare(p, q, labels);
+  const auto quality = CompareQuality(p, q, labels);
   ASSERT_TRUE(quality.ok());
   EXPECT_EQ(quality.value().accuracy, 1.0);
   EXPECT_EQ(quality.value().reference_accuracy, 0.5);
@@ -154,12 +154,12 @@ TEST(Quality, KnowsItsStandardErrorsBySamples) {
     return Tensor::From<float>(DType::kF32, {1, 2, 3}, t.Values<float>().subspan(i * 6, 6));
   };
   for (std::size_t i = 0; i < 30; ++i) {
-    const auto one = Compare(row(p, i), row(q, i), {});
+    const auto one = CompareQuality(row(p, i), row(q, i), {});
     EXPECT_EQ(one.value().kl_error, 0) << "of a single sample nothing is known";
     kl.push_back(one.value().kl);
     agreement.push_back(one.value().agreement);
   }
-  const Quality whole = Compare(p, q, {}).value();
+  const Quality whole = CompareQuality(p, q, {}).value();
   EXPECT_NEAR(whole.kl_error, ErrorOfMean(kl), 1e-12);
   EXPECT_NEAR(whole.agreement_error, ErrorOfMean(agreement), 1e-12);
   EXPECT_EQ(whole.accuracy_error, 0) << "without labels";
@@ -170,7 +170,7 @@ TEST(Quality, ComparesAccuraciesSampleBySample) {
   const Tensor p = Logits({6, 2}, {1, 0, 1, 0, 0, 1, 0, 1, 1, 0, 1, 0});
   const Tensor q = Logits({6, 2}, {1, 0, 0, 1, 1, 0, 0, 1, 1, 0, 1, 0});
   const std::vector<std::int32_t> labels = {0, 0, 0, 0, 0, 0};
-  const Quality quality = Compare(p, q, labels).value();
+  const Quality quality = CompareQuality(p, q, labels).value();
   EXPECT_EQ(quality.AccuracyDrop(), 0.0);
   EXPECT_NEAR(quality.accuracy_error, ErrorOfMean({0, -1, 1, 0, 0, 0}), 1e-12);
 }
@@ -180,15 +180,15 @@ TEST(Quality, TakesTheMeanOverSeveralOutputs) {
   const std::vector<Tensor> q = {RandomLogits({6, 3}, 3), RandomLogits({6, 5}, 4)};
   QualityMeter meter;
   ASSERT_EQ(meter.Add(p, q, {}), std::nullopt);
-  const auto first = Compare(p[0], q[0], {});
-  const auto second = Compare(p[1], q[1], {});
+  const auto first = CompareQuality(p[0], q[0], {});
+  const auto second = CompareQuality(p[1], q[1], {});
   EXPECT_NEAR(meter.Total().kl, (first.value().kl + second.value().kl) / 2, 1e-12);
   EXPECT_NEAR(meter.Total().mse, (first.value().mse + second.value().mse) / 2, 1e-12);
   EXPECT_EQ(meter.Total().samples, 6);
 }
 
 TEST(Quality, ComparesAConstantReferenceByThePlainError) {
-  const auto quality = Compare(Logits({1, 2}, {1, 1}), Logits({1, 2}, {1, 3}), {});
+  const auto quality = CompareQuality(Logits({1, 2}, {1, 1}), Logits({1, 2}, {1, 3}), {});
   ASSERT_TRUE(quality.ok());
   EXPECT_EQ(quality.value().mse, 2.0);
 }
@@ -196,21 +196,21 @@ TEST(Quality, ComparesAConstantReferenceByThePlainError) {
 TEST(Quality, TakesIntegerOutputs) {
   const std::vector<std::int64_t> values = {1, 5, 2, 2};
   const Tensor classes = Tensor::From<std::int64_t>(DType::kI64, {2, 2}, values);
-  const auto quality = Compare(classes, classes, {});
+  const auto quality = CompareQuality(classes, classes, {});
   ASSERT_TRUE(quality.ok());
   EXPECT_EQ(quality.value().agreement, 1.0);
 }
 
 TEST(Quality, FailsACandidateThatIsNotFinite) {
   for (const float bad : {std::numeric_limits<float>::infinity(), std::nanf("")}) {
-    const auto quality = Compare(Logits({1, 2}, {1, 2}), Logits({1, 2}, {1, bad}), {});
+    const auto quality = CompareQuality(Logits({1, 2}, {1, 2}), Logits({1, 2}, {1, bad}), {});
     ASSERT_FALSE(quality.ok());
     EXPECT_EQ(quality.failure(), (Failure{FailureKind::kWrongOutput, "output 0 is not finite"}));
   }
 }
 
 TEST(Quality, FailsACandidateOfAnotherShapeOrType) {
-  const auto quality = Compare(Logits({1, 2}, {1, 2}), Logits({2, 1}, {1, 2}), {});
+  const auto quality = CompareQuality(Logits({1, 2}, {1, 2}), Logits({2, 1}, {1, 2}), {});
   ASSERT_FALSE(quality.ok());
   EXPECT_EQ(quality.failure(),
             (Failure{FailureKind::kWrongOutput, "output 0 is f32[2,1] instead of f32[1,2]"}));
@@ -218,7 +218,7 @@ TEST(Quality, FailsACandidateOfAnotherShapeOrType) {
 
 TEST(Quality, RefusesAReferenceThatIsNotFinite) {
   try {
-    (void)Compare(Logits({1, 2}, {1, std::nanf("")}), Logits({1, 2}, {1, 1}), {});
+    (void)CompareQuality(Logits({1, 2}, {1, std::nanf("")}), Logits({1, 2}, {1, 1}), {});
     FAIL() << "it was compared";
   } catch (const UserError& error) {
     EXPECT_STREQ(error.what(), "output 0 of the uncompressed model is not finite on these samples");
@@ -228,7 +228,7 @@ TEST(Quality, RefusesAReferenceThatIsNotFinite) {
 TEST(Quality, RefusesLabelsThatDoNotFit) {
   const Tensor logits = Logits({2, 2}, {1, 2, 3, 4});
   try {
-    (void)Compare(logits, logits, std::vector<std::int32_t>{1});
+    (void)CompareQuality(logits, logits, std::vector<std::int32_t>{1});
     FAIL() << "it was compared";
   } catch (const UserError& error) {
     EXPECT_STREQ(error.what(), "1 labels do not fit an output of shape [2,2]");
@@ -239,7 +239,7 @@ TEST(Quality, RefusesALabelThatIsNoClass) {
   const Tensor p = Logits({2, 2}, {1, 2, 3, 4});
   const std::vector<std::int32_t> labels = {1, 2};
   try {
-    (void)Compare(p, p, labels);
+    (void)CompareQuality(p, p, labels);
     FAIL() << "no error";
   } catch (const UserError& error) {
     EXPECT_STREQ(error.what(), "the label 2 is not a class of an output of shape [2,2]");

@@ -106,7 +106,7 @@ TEST_F(Precisions, AreOfferedWhereALayerGainsOne) {
   const CoverProblem problem = ProposeRegions(graph_, source_, both_, targets_);
   const auto one = problem.flow.Find("one");
   std::map<std::string, std::set<std::string>> offered;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     const bool has_layer = candidate.nodes.Contains(one);
     offered[candidate.target].insert(has_layer ? "with the layer" : "without");
   }
@@ -117,7 +117,7 @@ TEST_F(Precisions, AreOfferedWhereALayerGainsOne) {
   const RegionSource plain(graph_, {}, {});
   const auto candidates = ProposeRegions(graph_, plain, both_, targets_).candidates;
   EXPECT_TRUE(std::all_of(candidates.begin(), candidates.end(),
-                          [](const Candidate& c) { return c.target == "reference"; }));
+                          [](const CandidateRegion& c) { return c.target == "reference"; }));
 }
 
 TEST_F(Precisions, MayBePinnedTogetherAndApart) {
@@ -161,10 +161,10 @@ TEST_F(Precisions, AreTimedAsWholePlansThatAStrategyRepeats) {
   plans.timing.cold_bytes = 0;
   plans.timing.tolerance = 0.5;
   PlanTimes times(source_, targets_, meter, folder_ + "/costs", plans, false);
-  StudyOptions options;
+  PartitionStudyOptions options;
   options.targets = both_;
   options.rounds = 1;
-  const StudyResult result = StudyPartitions(problem, costs, times, options, {}, {});
+  const PartitionStudyResult result = StudyPartitions(problem, costs, times, options, {}, {});
   ASSERT_TRUE(result.best.has_value());
   const RegionRunner& best = result.plans[*result.best].runner;
   Strategy strategy = OneInInt8();
@@ -198,7 +198,7 @@ TEST_F(Precisions, AreBoundByThePeakOfEach) {
   BoundByRoof(source_, targets_, roof, 1, problem);
   std::map<std::string, double> least;  // of the node by itself
   const auto one = problem.flow.Find("one");
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     if (candidate.nodes == IndexSet::Range(problem.flow.size(), one, one + 1)) {
       least[candidate.target] = candidate.cost.at_least();
     }

@@ -103,7 +103,7 @@ class Track : public testing::Test {
   }
   BisectResult Find(const TrackStage& stage) {
     (void)Compare(BaselineStage(graph_, options_));
-    return Bisect(stage, "baseline", store_, inputs_, 1e-3, targets_);
+    return BisectStage(stage, "baseline", store_, inputs_, 1e-3, targets_);
   }
 
   Graph graph_;
@@ -126,7 +126,7 @@ TEST_F(Track, FindsTheOperatorThatATargetComputesWrongly) {
   EXPECT_EQ(found.lowered_error, 0);
   EXPECT_FALSE(found.vanishes);
   EXPECT_LE(found.runs, 1 + 5 + 1) << "of 18 values";
-  EXPECT_EQ(Explain(found, "faulty"),
+  EXPECT_EQ(CauseText(found, "faulty"),
             "faulty computes this node wrongly, also when it runs the node alone");
 
   const StageComparison table = Compare(Compiled("faulty"));
@@ -180,8 +180,8 @@ TEST_F(Track, ComparesWhatAStrategyChanged) {
       CompareStage(Compiled("reference"), "baseline", names, inputs_, 1e-3, targets_, store_);
   ASSERT_EQ(few.errors.size(), 1U);
   EXPECT_EQ(Refusal([&] {
-              Collect(Compiled("reference"), names, inputs_, targets_,
-                      [](const std::string& /*name*/, const Tensor& /*value*/) {});
+              CollectValues(Compiled("reference"), names, inputs_, targets_,
+                            [](const std::string& /*name*/, const Tensor& /*value*/) {});
             }),
             "stage reference has no value 'nothing'");
 }

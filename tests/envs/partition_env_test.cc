@@ -139,7 +139,7 @@ TEST(PartitionEnv, RulesOutOnlyWhatNoCoverHas) {
     CoverProblem cover = RandomCover(5, 3, seed);
     // Targets that can compute some nodes only together with others.
     Rng rng(seed);
-    std::erase_if(cover.candidates, [&](const Candidate& candidate) {
+    std::erase_if(cover.candidates, [&](const CandidateRegion& candidate) {
       return candidate.target != "x" && candidate.nodes.Count() == 1 && rng.Below(2) == 0;
     });
     const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
@@ -318,7 +318,7 @@ TEST(CollageAgent, IsNeverWorseThanAgentsThatKnowNoCovers) {
       if (boundary == 0) {
         const double optimum = FindCover(cover, "exact").value().micros;
         double whole = std::numeric_limits<double>::infinity();
-        for (const Candidate& candidate : cover.candidates) {
+        for (const CandidateRegion& candidate : cover.candidates) {
           if (candidate.nodes.Count() == cover.flow.size()) {
             whole = std::min(whole, candidate.cost.micros());
           }

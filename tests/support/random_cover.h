@@ -110,7 +110,7 @@ inline std::optional<double> CostByDefinition(const CoverProblem& problem,
   std::int64_t bytes = 0;
   Picoseconds sum = 0;
   for (std::size_t place = 0; place < chosen.size(); ++place) {
-    const Candidate& candidate = problem.candidates[chosen[place]];
+    const CandidateRegion& candidate = problem.candidates[chosen[place]];
     if (!candidate.cost.known()) return std::nullopt;
     sum += ToPicoseconds(candidate.cost.micros());
     bytes += candidate.bytes;

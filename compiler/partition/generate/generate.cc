@@ -103,15 +103,15 @@ std::vector<RegionNodes> RegionsOf(const DataflowGraph& flow, const Offer& offer
 /// Collects candidates of one target, each set of nodes once.
 class TargetCandidates {
  public:
-  TargetCandidates(const Target& target, std::vector<Candidate>& all)
+  TargetCandidates(const Target& target, std::vector<CandidateRegion>& all)
       : target_(target), all_(all) {}
 
   void Add(const IndexSet& nodes, const std::string& rule) { (void)Find(nodes, rule); }
 
   /// Adds a region of a user's rule or of the target's own pattern. If there is a candidate with
-  /// these nodes already, adds the name to Candidate::also.
+  /// these nodes already, adds the name to CandidateRegion::also.
   void AddAsked(const RegionNodes& region) {
-    Candidate& candidate = Find(region.nodes, region.rule);
+    CandidateRegion& candidate = Find(region.nodes, region.rule);
     const std::vector<std::string>& also = candidate.also;
     if (candidate.rule == region.rule ||
         std::find(also.begin(), also.end(), region.rule) != also.end()) {
@@ -121,14 +121,14 @@ class TargetCandidates {
   }
 
  private:
-  Candidate& Find(const IndexSet& nodes, const std::string& rule) {
+  CandidateRegion& Find(const IndexSet& nodes, const std::string& rule) {
     const auto [it, added] = places_.emplace(nodes, all_.size());
     if (added) all_.push_back({.nodes = nodes, .target = target_.spec(), .rule = rule});
     return all_[it->second];
   }
 
   const Target& target_;
-  std::vector<Candidate>& all_;
+  std::vector<CandidateRegion>& all_;
   std::unordered_map<IndexSet, std::size_t, IndexSetHash> places_;
 };
 
@@ -170,9 +170,9 @@ void AddProposed(const DataflowGraph& flow, const std::vector<Offer>& offers, st
 
 }  // namespace
 
-std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGraph& flow,
-                                          std::span<const Target* const> targets,
-                                          const GenerateOptions& options) {
+std::vector<CandidateRegion> GenerateCandidates(const Graph& graph, const DataflowGraph& flow,
+                                                std::span<const Target* const> targets,
+                                                const GenerateOptions& options) {
   Check(options.graphs.empty() || options.graphs.size() == targets.size(),
         "each target has its graph");
   std::vector<Offer> offers;
@@ -190,7 +190,7 @@ std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGrap
     runs.push_back({.target = offer.target, .nodes = offer.runs});
   }
   const std::vector<std::vector<RegionNodes>> asked = RuleRegions(flow, options.rules.rules, runs);
-  std::vector<Candidate> candidates;
+  std::vector<CandidateRegion> candidates;
   for (std::size_t i = 0; i < offers.size(); ++i) {
     const Offer& offer = offers[i];
     TargetCandidates mine(*offer.target, candidates);
@@ -208,14 +208,14 @@ std::vector<Candidate> GenerateCandidates(const Graph& graph, const DataflowGrap
 std::vector<std::string> RuleWarnings(const PartitionRules& rules,
                                       std::span<const Target* const> targets,
                                       const DataflowGraph& flow,
-                                      std::span<const Candidate> candidates) {
+                                      std::span<const CandidateRegion> candidates) {
   std::vector<std::string> warnings;
   std::vector<Runs> runs;
   for (const Target* target : targets) {
     // Each node that the target supports is a candidate, so the union of its candidates is what it
     // supports.
     runs.push_back({.target = target, .nodes = flow.EmptySet()});
-    for (const Candidate& candidate : candidates) {
+    for (const CandidateRegion& candidate : candidates) {
       if (candidate.target == target->spec()) runs.back().nodes |= candidate.nodes;
     }
   }
@@ -239,7 +239,7 @@ std::vector<std::string> RuleWarnings(const PartitionRules& rules,
     const std::string who = "rule '" + rule.name + "'";
     if (!check(rule.targets, who)) continue;
     const bool offers =
-        std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+        std::any_of(candidates.begin(), candidates.end(), [&](const CandidateRegion& candidate) {
           return candidate.rule == rule.name ||
                  std::find(candidate.also.begin(), candidate.also.end(), rule.name) !=
                      candidate.also.end();
@@ -253,7 +253,7 @@ std::vector<std::string> RuleWarnings(const PartitionRules& rules,
   return warnings;
 }
 
-std::vector<std::uint32_t> UnitCandidates(std::span<const Candidate> candidates) {
+std::vector<std::uint32_t> UnitCandidates(std::span<const CandidateRegion> candidates) {
   std::vector<std::uint32_t> units;
   for (std::uint32_t i = 0; i < candidates.size(); ++i) {
     if (candidates[i].rule == "unit") units.push_back(i);

@@ -36,7 +36,7 @@ struct GenerateOptions {
 /// - units of other targets and layers (see passes/chain.h) of which the target supports all nodes;
 /// - every single node that it supports;
 /// - matches of its patterns and of the rules for it that are convex and of which it supports all
-///   nodes (see Candidate::also).
+///   nodes (see CandidateRegion::also).
 ///
 /// For a target that runs node by node (see Target), the first two are replaced by its largest
 /// regions and the largest regions of nodes that no other of `targets` supports: any further region
@@ -47,10 +47,9 @@ struct GenerateOptions {
 /// UserError if the nodes that a rule lists are not convex, or if a rule has regions but a target
 /// that it names (or, if it names none, every target) supports none of them; the message names a
 /// node.
-[[nodiscard]] std::vector<Candidate> GenerateCandidates(const Graph& graph,
-                                                        const DataflowGraph& flow,
-                                                        std::span<const Target* const> targets,
-                                                        const GenerateOptions& options = {});
+[[nodiscard]] std::vector<CandidateRegion> GenerateCandidates(
+    const Graph& graph, const DataflowGraph& flow, std::span<const Target* const> targets,
+    const GenerateOptions& options = {});
 
 /// Returns sentences with warnings about rules, for the user, after GenerateCandidates: rules that
 /// match nothing; rules for targets that are not among `targets`; and rules of which a target
@@ -59,9 +58,10 @@ struct GenerateOptions {
 [[nodiscard]] std::vector<std::string> RuleWarnings(const PartitionRules& rules,
                                                     std::span<const Target* const> targets,
                                                     const DataflowGraph& flow,
-                                                    std::span<const Candidate> candidates);
+                                                    std::span<const CandidateRegion> candidates);
 
 /// Returns the indices of the candidates that are units of their targets.
-[[nodiscard]] std::vector<std::uint32_t> UnitCandidates(std::span<const Candidate> candidates);
+[[nodiscard]] std::vector<std::uint32_t> UnitCandidates(
+    std::span<const CandidateRegion> candidates);
 
 }  // namespace msc

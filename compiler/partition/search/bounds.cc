@@ -100,7 +100,7 @@ class Learner {
   Learner(const CoverProblem& problem, const Indices& units, const BoundOptions& options)
       : options_(options) {
     std::map<std::string, std::size_t> targets;
-    for (const Candidate& candidate : problem.candidates) {
+    for (const CandidateRegion& candidate : problem.candidates) {
       targets.emplace(candidate.target, targets.size());
     }
     targets_ = targets.size();
@@ -147,7 +147,7 @@ class Learner {
   static constexpr std::uint32_t kNone = static_cast<std::uint32_t>(-1);
 
   static Place PlaceOf(const CoverProblem& problem, std::uint32_t index, const Indices& owner) {
-    const Candidate& candidate = problem.candidates[index];
+    const CandidateRegion& candidate = problem.candidates[index];
     const DataflowGraph& flow = problem.flow;
     Place place;
     if (candidate.cost.unknown()) place.floor = candidate.cost.at_least();
@@ -374,7 +374,7 @@ BoundSource LearnBounds(const CoverProblem& problem, const std::vector<std::uint
 
 BoundSource LowerGivenBounds(const CoverProblem& problem) {
   std::vector<double> given;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     given.push_back(candidate.cost.unknown() ? candidate.cost.at_least() : 0);
   }
   return [given = std::move(given)](CoverProblem& of) {

@@ -22,10 +22,10 @@ class Pruner {
     const std::vector<Indices> around = Around(pool);
     Indices maximal;
     for (const std::uint32_t i : pool) {
-      const Candidate& small = At(i);
+      const CandidateRegion& small = At(i);
       const Indices& rivals = around[small.nodes.First()];
       const bool contained = std::any_of(rivals.begin(), rivals.end(), [&](std::uint32_t j) {
-        const Candidate& large = At(j);
+        const CandidateRegion& large = At(j);
         if (i == j || large.target != small.target || !small.nodes.SubsetOf(large.nodes)) {
           return false;
         }
@@ -51,7 +51,7 @@ class Pruner {
   }
 
  private:
-  [[nodiscard]] const Candidate& At(std::uint32_t i) const { return problem_.candidates[i]; }
+  [[nodiscard]] const CandidateRegion& At(std::uint32_t i) const { return problem_.candidates[i]; }
   [[nodiscard]] std::vector<Indices> Around(const Indices& pool) const {
     std::vector<Indices> around(problem_.flow.size());
     for (const std::uint32_t i : pool) {
@@ -112,7 +112,7 @@ Result<CollagePath> SearchAsCollage(const CoverProblem& problem,
                                     const std::vector<std::uint32_t>& candidates) {
   std::vector<Indices> starting(problem.flow.size());
   for (const std::uint32_t i : candidates) {
-    const Candidate& candidate = problem.candidates[i];
+    const CandidateRegion& candidate = problem.candidates[i];
     if (candidate.cost.known()) starting[candidate.nodes.First()].push_back(i);
   }
   for (Indices& list : starting) {
@@ -143,7 +143,7 @@ Result<CollagePath> SearchAsCollage(const CoverProblem& problem,
     bool moved = false;
     for (const std::uint32_t i : starting[next]) {
       ++path.transitions;
-      const Candidate& candidate = problem.candidates[i];
+      const CandidateRegion& candidate = problem.candidates[i];
       if (!candidate.nodes.Disjoint(covered)) continue;
       moved = true;
       const Picoseconds sum = cost + ToPicoseconds(candidate.cost.micros());

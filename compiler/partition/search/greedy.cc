@@ -13,7 +13,7 @@ namespace {
 std::vector<std::string> TargetsInOrder(const CoverProblem& problem,
                                         const std::vector<std::string>& priority) {
   std::vector<std::string> targets = priority;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     if (std::find(targets.begin(), targets.end(), candidate.target) == targets.end()) {
       targets.push_back(candidate.target);
     }

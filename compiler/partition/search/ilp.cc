@@ -105,7 +105,7 @@ class Formulation {
     }
   }
 
-  [[nodiscard]] const Candidate& CandidateOf(std::uint32_t piece) const {
+  [[nodiscard]] const CandidateRegion& CandidateOf(std::uint32_t piece) const {
     return table_.problem->candidates[table_.pieces[piece].candidate];
   }
 

@@ -26,7 +26,7 @@ constexpr double kFlip = 0.05;
 /// conversions.
 Result<Cover> OperatorLevel(const CoverProblem& problem, const SearchOptions& options) {
   CoverProblem additive = problem;
-  for (Candidate& candidate : additive.candidates) {
+  for (CandidateRegion& candidate : additive.candidates) {
     candidate.wants.clear();
     candidate.makes.clear();
     if (candidate.cost.known()) candidate.cost += Cost::Micros(options.region_micros);

@@ -59,7 +59,7 @@ void CheckConditions(const CoverProblem& problem, const Search& search) {
                     "' cannot limit the regions of a target; use exact, beam or ilp");
   }
   if (search.unknown) return;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     if (candidate.cost.unknown()) {
       throw UserError("the cost of " + candidate.target + " " + ToString(candidate.nodes) +
                       " is unknown: measure it, or use the search greedy, which needs no costs");
@@ -74,7 +74,7 @@ Result<double> Recompute(const CoverProblem& problem, const std::vector<std::uin
   });
   if (known) return CheckCover(problem, chosen);
   CoverProblem bounded = problem;
-  for (Candidate& candidate : bounded.candidates) {
+  for (CandidateRegion& candidate : bounded.candidates) {
     if (candidate.cost.unknown()) candidate.cost = Cost::Micros(candidate.cost.at_least());
   }
   return CheckCover(bounded, chosen);

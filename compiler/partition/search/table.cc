@@ -37,7 +37,7 @@ std::vector<std::uint64_t> RelativeBits(const IndexSet& nodes) {
 /// Returns for each tensor whether some candidate wants or makes it in a form other than dense.
 std::vector<char> NotAlwaysDense(const CoverProblem& problem) {
   std::vector<char> labelled(problem.flow.tensors().size(), 0);
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     for (const auto* list : {&candidate.wants, &candidate.makes}) {
       for (const TensorLabel& entry : *list) {
         if (entry.label != kDense) labelled[entry.tensor] = 1;
@@ -89,7 +89,7 @@ std::vector<Picoseconds> DualPrices(const Table& table) {
 }  // namespace
 
 bool Usable(const CoverProblem& problem, std::uint32_t index, UnknownCosts unknown) {
-  const Candidate& candidate = problem.candidates[index];
+  const CandidateRegion& candidate = problem.candidates[index];
   if (candidate.cost.invalid()) return false;
   if (candidate.cost.unknown() && unknown == UnknownCosts::kLeaveOut) return false;
   return std::all_of(problem.conditions.pins.begin(), problem.conditions.pins.end(),
@@ -108,7 +108,7 @@ std::optional<Failure> Uncoverable(const CoverProblem& problem, UnknownCosts unk
   const std::size_t node = covered.FirstOutside();
   if (node == problem.flow.size()) return std::nullopt;
   std::set<std::string> said;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     if (!candidate.nodes.Contains(node)) continue;
     std::string why = candidate.target + ": ";
     if (candidate.cost.invalid()) {
@@ -162,7 +162,7 @@ Table::Table(const CoverProblem& of, UnknownCosts unknown, Rivals rivals)
   std::map<PieceKey, std::size_t> known;
   for (std::uint32_t i = 0; i < of.candidates.size(); ++i) {
     if (!Usable(of, i, unknown)) continue;
-    const Candidate& candidate = of.candidates[i];
+    const CandidateRegion& candidate = of.candidates[i];
     Piece piece{.candidate = i,
                 .first = static_cast<FlowIndex>(candidate.nodes.First()),
                 .cost = ToPicoseconds(candidate.cost.at_least()),

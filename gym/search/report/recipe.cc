@@ -69,8 +69,8 @@ void TellFinalists(const SearchSetup& setup, const Findings& findings, ReportInp
     }
     const Evaluation evaluation = EvaluationOf(recipe);
     row.feasible = !evaluation.failure && Violation(objective, evaluation) <= 0;
-    const std::string fresh = FreshText(objective, recipe);
-    if (!fresh.empty()) row.note += "; " + fresh;
+    const std::string held_out = HeldOutText(objective, recipe);
+    if (!held_out.empty()) row.note += "; " + held_out;
     if (evaluation.failure) row.note += "; " + evaluation.failure->detail;
   }
 }

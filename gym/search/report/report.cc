@@ -243,8 +243,8 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, const std::vector<Repo
     if (latency && !latency->significant()) row.note = "difference not significant";
     if (latency && latency->noisy) row.note += row.note.empty() ? "noisy" : ", noisy";
     row.note += (row.note.empty() ? "" : ", ") + IntervalsText(result.value().quality);
-    if (const auto& fresh = result.value().fresh) {
-      row.note += "; on samples that no trial saw: " + IntervalsText(*fresh);
+    if (const auto& held_out = result.value().held_out) {
+      row.note += "; on samples that no trial saw: " + IntervalsText(*held_out);
     }
     const std::string contradiction = ContradictionText(run.setup.config.objective, result.value());
     if (!contradiction.empty()) row.note += "; " + contradiction;
@@ -341,14 +341,14 @@ void TellOthers(const Run& run, ReportInput& input) {
       if (neighbour.decision != decision.name) continue;
       instead = NeighbourText(run.setup.config.objective, neighbour);
     }
-    std::string& lacked = input.lacked.emplace_back();
-    const auto absent = run.setup.lacked.find(decision.name);
-    if (absent == run.setup.lacked.end()) continue;
+    std::string& unsupported = input.unsupported.emplace_back();
+    const auto absent = run.setup.unsupported.find(decision.name);
+    if (absent == run.setup.unsupported.end()) continue;
     for (const Precision precision : absent->second) {
-      lacked += (lacked.empty() ? "excluded, because " + run.setup.config.target +
-                                      " does not support it here: "
-                                : ", ") +
-                std::string(Name(precision));
+      unsupported += (unsupported.empty() ? "excluded, because " + run.setup.config.target +
+                                                " does not support it here: "
+                                          : ", ") +
+                     std::string(Name(precision));
     }
   }
 }

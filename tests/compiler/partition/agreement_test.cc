@@ -69,7 +69,7 @@ void ExpectOptimal(const CoverProblem& problem, const Result<Cover>& found, cons
 Result<Cover> FindLazily(const CoverProblem& problem, std::uint64_t seed) {
   CoverProblem lazy = problem;
   Rng rng(seed);
-  for (Candidate& candidate : lazy.candidates) {
+  for (CandidateRegion& candidate : lazy.candidates) {
     const double bound = candidate.cost.known() ? candidate.cost.micros() * rng.Uniform() : 0;
     candidate.cost = Cost::Unknown(bound);
   }
@@ -119,7 +119,7 @@ TEST(Agreement, OfTheBestCoversWithAllInOrder) {
     if (seed % 2 == 1) AddConditions(problem, seed);
     const BruteForce brute(problem);
     std::set<IndexSet> regions;
-    for (const Candidate& candidate : problem.candidates) regions.insert(candidate.nodes);
+    for (const CandidateRegion& candidate : problem.candidates) regions.insert(candidate.nodes);
     with_twins += regions.size() < problem.candidates.size() ? 1 : 0;
     const Result<std::vector<Cover>> found = FindBestCovers(problem, 4);
     ASSERT_EQ(found.ok(), !brute.costs().empty()) << seed;

@@ -79,7 +79,7 @@ std::vector<MockTarget> Targets(double llvm, double library, std::size_t llvm_de
 std::size_t CountOf(const CoverProblem& problem, std::string_view target) {
   return static_cast<std::size_t>(
       std::count_if(problem.candidates.begin(), problem.candidates.end(),
-                    [&](const Candidate& candidate) { return candidate.target == target; }));
+                    [&](const CandidateRegion& candidate) { return candidate.target == target; }));
 }
 
 // "E{4} llvm{5}" of what is not on the host.

@@ -126,7 +126,7 @@ CoverProblem RunsWithForms(Rng& rng) {
       if (from != to) problem.conversions.Set(from, to, 0.2 + 2 * rng.Uniform());
     }
   }
-  for (Candidate& candidate : problem.candidates) {
+  for (CandidateRegion& candidate : problem.candidates) {
     const auto own = static_cast<Label>(candidate.target[0] - 'x' + 1);
     for (const FlowIndex tensor : TensorsIn(problem.flow, candidate.nodes)) {
       candidate.wants.push_back({tensor, own});
@@ -141,7 +141,7 @@ CoverProblem RunsWithForms(Rng& rng) {
 /// Runs in blocks, of which each target refuses one in five.
 CoverProblem RunsWithRefusals(Rng& rng) {
   CoverProblem problem = Runs(rng, 3, true);
-  for (Candidate& candidate : problem.candidates) {
+  for (CandidateRegion& candidate : problem.candidates) {
     if (candidate.nodes.Count() > 1 && rng.Below(5) == 0) {
       candidate.cost = Cost::Invalid("refused");
     }

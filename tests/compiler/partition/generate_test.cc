@@ -146,10 +146,11 @@ constexpr const char* kModel = R"(graph main {
   output %h
 })";
 
-std::set<std::string> NamesOf(const DataflowGraph& flow, const std::vector<Candidate>& candidates,
+std::set<std::string> NamesOf(const DataflowGraph& flow,
+                              const std::vector<CandidateRegion>& candidates,
                               std::string_view target) {
   std::set<std::string> all;
-  for (const Candidate& candidate : candidates) {
+  for (const CandidateRegion& candidate : candidates) {
     if (candidate.target != target) continue;
     std::string names;
     candidate.nodes.ForEach(
@@ -170,7 +171,7 @@ TEST(Candidates, AreWhatTargetsFuseAndSupport) {
   std::vector<const Target*> targets = {reference};
   if (registry.kinds().contains("onednn")) targets.push_back(&registry.Get("onednn:threads=1"));
   if (registry.kinds().contains("blas")) targets.push_back(&registry.Get("blas"));
-  const std::vector<Candidate> candidates = GenerateCandidates(graph, flow, targets);
+  const std::vector<CandidateRegion> candidates = GenerateCandidates(graph, flow, targets);
   const std::set<std::string> plain = NamesOf(flow, candidates, "reference");
   EXPECT_EQ(plain.size(), 9U) << "it runs node by node";
   for (const char* names :
@@ -190,7 +191,7 @@ TEST(Candidates, AreWhatTargetsFuseAndSupport) {
   }
   // With costs, every search can make a cover of them.
   CoverProblem problem{.flow = flow, .candidates = candidates};
-  for (Candidate& candidate : problem.candidates) {
+  for (CandidateRegion& candidate : problem.candidates) {
     candidate.cost = Cost::Micros(2 + static_cast<double>(candidate.nodes.Count()));
   }
   const Cover cover = FindCover(problem, "exact").value();
@@ -223,12 +224,12 @@ class Taker final : public Target {
 
 /// Who offers each region of a target that a rule or a pattern offers.
 std::map<std::string, std::string> AskedOf(const DataflowGraph& flow,
-                                           const std::vector<Candidate>& candidates,
+                                           const std::vector<CandidateRegion>& candidates,
                                            std::string_view target) {
   (void)NamesOf(flow, candidates, target);  // distinct, convex, of unknown costs
   const std::set<std::string> own = {"unit", "run", "greedy", "whole", "shared unit", "node"};
   std::map<std::string, std::string> asked;
-  for (const Candidate& candidate : candidates) {
+  for (const CandidateRegion& candidate : candidates) {
     if (candidate.target != target || (own.contains(candidate.rule) && candidate.also.empty())) {
       continue;
     }
@@ -249,7 +250,7 @@ TEST(Candidates, AreWhatRulesAndPatternsOfTargetsOffer) {
   const Taker table("table", {"Conv", "Relu", "Add"}, false,
                     {{"tail", "Relu(Add)"}, {"product", "Softmax(MatMul)"}});
   const Target* const targets[] = {&plain, &table};
-  const std::vector<Candidate> without = GenerateCandidates(graph, flow, targets);
+  const std::vector<CandidateRegion> without = GenerateCandidates(graph, flow, targets);
   EXPECT_EQ(AskedOf(flow, without, "plain"), Asked());
   EXPECT_EQ(AskedOf(flow, without, "table"), (Asked{{"add+relu2", "run, tail"}}))
       << "of what it does not run nothing";
@@ -259,7 +260,7 @@ TEST(Candidates, AreWhatRulesAndPatternsOfTargetsOffer) {
       {"name": "fork", "nodes": ["relu1", "conv2"]},
       {"name": "tail", "pattern": "Relu(Add)"}]})j",
                                                    "it");
-  const std::vector<Candidate> with =
+  const std::vector<CandidateRegion> with =
       GenerateCandidates(graph, flow, targets, {.regions = {.runs = false}, .rules = rules});
   // Without runs of neighbours most are new; what is there already is named as well.
   EXPECT_EQ(AskedOf(flow, with, "plain"), (Asked{{"conv1", "unit, layer"},
@@ -283,7 +284,7 @@ TEST(Candidates, OfATargetThatGetsRulesOnlyAreThoseAndNodes) {
   const Target* const targets[] = {&one, &two};
   const PartitionRules rules = ParsePartitionRules(
       R"j({"rules": [{"name": "layer", "pattern": "Relu(Conv)"}], "only": ["one"]})j", "it");
-  const std::vector<Candidate> candidates =
+  const std::vector<CandidateRegion> candidates =
       GenerateCandidates(graph, flow, targets, {.regions = {}, .rules = rules});
   EXPECT_EQ(NamesOf(flow, candidates, "one"),
             (std::set<std::string>{"conv1", "conv1+relu1", "conv2", "relu1", "relu2"}));
@@ -360,7 +361,7 @@ TEST(Candidates, OfATargetThatRunsNodeByNodeAreFew) {
   const Taker fuses("fuses", {"Conv", "Relu", "Add"}, false);
   const Taker simple("simple", all, true);
   const Target* const targets[] = {&fuses, &simple};
-  const std::vector<Candidate> candidates = GenerateCandidates(graph, flow, targets);
+  const std::vector<CandidateRegion> candidates = GenerateCandidates(graph, flow, targets);
   EXPECT_EQ(NamesOf(flow, candidates, "simple"),
             (std::set<std::string>{"conv1", "relu1", "conv2", "add", "relu2", "flatten", "matmul",
                                    "softmax", "flatten+matmul+softmax",

@@ -30,7 +30,7 @@ struct Study {
   /// The same with costs that are unknown, and at least `part` of what they are.
   [[nodiscard]] CoverProblem Unknown(double part = 0) const {
     CoverProblem unknown = problem;
-    for (Candidate& candidate : unknown.candidates) {
+    for (CandidateRegion& candidate : unknown.candidates) {
       candidate.cost = Cost::Unknown(part * candidate.cost.micros());
     }
     return unknown;
@@ -322,7 +322,7 @@ TEST(Lazy, LowersAllGivenBoundsByTheWorstThatItSees) {
 TEST(Lazy, GivesUpWhenItIsTold) {
   CoverProblem problem{.flow = test::Chain(3)};
   for (std::size_t i = 0; i < 3; ++i) test::AddCandidate(problem, {i}, "p", 2);
-  for (Candidate& candidate : problem.candidates) candidate.cost = Cost::Unknown();
+  for (CandidateRegion& candidate : problem.candidates) candidate.cost = Cost::Unknown();
   int asked = 0;
   const auto cover = FindCoverLazily(problem,
                                      [&](std::span<const std::uint32_t> candidates) {
@@ -341,7 +341,7 @@ TEST(Lazy, AsksForOneOfThoseThatAreAlike) {
   for (std::size_t i = 0; i < 4; ++i) test::AddCandidate(problem, {i}, "p", 2);
   test::AddCandidate(problem, {0, 1}, "p", 3);
   test::AddCandidate(problem, {2, 3}, "p", 3);
-  for (Candidate& candidate : problem.candidates) candidate.cost = Cost::Unknown();
+  for (CandidateRegion& candidate : problem.candidates) candidate.cost = Cost::Unknown();
   std::vector<std::uint32_t> heard;
   const Cover cover = FindCoverLazily(problem,
                                       [&](std::span<const std::uint32_t> candidates) {

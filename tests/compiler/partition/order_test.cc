@@ -97,7 +97,7 @@ Graph GraphOf(const Statements& statements, const std::vector<std::size_t>& orde
 
 /// Costs that depend on target and names alone: fewer for what is together.
 void SetCosts(CoverProblem& problem) {
-  for (Candidate& candidate : problem.candidates) {
+  for (CandidateRegion& candidate : problem.candidates) {
     std::set<std::string> names;
     candidate.nodes.ForEach([&](std::size_t i) { names.insert(problem.flow.node(i).name); });
     std::string key = candidate.target;
@@ -111,7 +111,7 @@ using Proposed = std::set<std::pair<std::string, std::set<std::string>>>;
 
 Proposed ProposedOf(const CoverProblem& problem) {
   Proposed all;
-  for (const Candidate& candidate : problem.candidates) {
+  for (const CandidateRegion& candidate : problem.candidates) {
     std::set<std::string> names;
     candidate.nodes.ForEach([&](std::size_t i) { names.insert(problem.flow.node(i).name); });
     all.emplace(candidate.target, std::move(names));
@@ -173,7 +173,7 @@ TEST(Order, OfNodesDoesNotMatterToTheSearch) {
       }
       CoverProblem other{.flow = DataflowGraph(std::move(nodes), problem.flow.tensors()),
                          .candidates = problem.candidates};
-      for (Candidate& candidate : other.candidates) {
+      for (CandidateRegion& candidate : other.candidates) {
         candidate.nodes = candidate.nodes.Substitute(place, place.size());
       }
       EXPECT_DOUBLE_EQ(FindCover(other, "exact").value().micros, micros) << seed;

@@ -67,7 +67,7 @@ TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {  // T-CERT, T-LAZY
     // Costs that are asked for one by one.
     CoverProblem lazy = problem;
     Rng rng(seed);
-    for (Candidate& candidate : lazy.candidates) {
+    for (CandidateRegion& candidate : lazy.candidates) {
       const double bound = candidate.cost.known() ? candidate.cost.micros() * rng.Uniform() : 0;
       candidate.cost = Cost::Unknown(seed % 3 == 0 ? 0 : bound);
     }
@@ -262,7 +262,7 @@ TEST(KnownProblems, UnknownCostsFallBackToPriorities) {  // T-NAN
     for (std::size_t i = 0; i < 3; ++i) AddCandidate(problem, {i}, target, 1);
   }
   AddCandidate(problem, {0, 1}, "q", 1);
-  for (Candidate& candidate : problem.candidates) candidate.cost = Cost::Unknown(0.5);
+  for (CandidateRegion& candidate : problem.candidates) candidate.cost = Cost::Unknown(0.5);
   const SearchOptions q_first{.priority = {"q"}};
   EXPECT_EQ(FindCover(problem, "greedy").value().chosen, (Chosen{0, 1, 2}));
   EXPECT_EQ(FindCover(problem, "greedy", q_first).value().chosen, (Chosen{6, 5}));

@@ -364,7 +364,7 @@ TEST(PruneByTime, FindsTheLargestPlanThatIsFastEnough) {
   const PruneSpace space(graph);
   const UnitScores scores = ScoreWeights(graph, space, ScoreMethod::kL2, 0);
   const double whole = TotalMacs(graph, space, std::vector<bool>(space.units(), true));
-  std::vector<TimedPlan> tried;
+  std::vector<TimedPrunePlan> tried;
   const auto share = [&](const PrunePlan& plan) {
     return TotalMacs(graph, space, KeptUnits(space, plan)) / whole;
   };
@@ -373,7 +373,7 @@ TEST(PruneByTime, FindsTheLargestPlanThatIsFastEnough) {
     const PrunePlan plan =
         ChoosePlanByTime(graph, space, scores, {.least = 0.01}, wanted, share, 20, tried);
     EXPECT_LE(share(plan), wanted);
-    for (const TimedPlan& each : tried) {
+    for (const TimedPrunePlan& each : tried) {
       EXPECT_TRUE(each.time > wanted || each.time <= share(plan));
     }
     // No plan between the two: of all that the budget of multiply-adds can give, the largest.

@@ -155,10 +155,10 @@ TEST_F(Quantize, KnowsWhichPrecisionsATargetLacks) {
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph_);
   const auto scales =
       ObserveActivations(graph_, TensorSamples(samples_), kRun, targets_).Scales({});
-  EXPECT_TRUE(LackedPrecisions(graph_, scales, "reference", targets_).empty());
+  EXPECT_TRUE(FindUnsupportedPrecisions(graph_, scales, "reference", targets_).empty());
   for (const char* target : {"onednn", "xnnpack", "blas"}) {
     if (targets_.Find(target) == nullptr) continue;
-    const auto lacked = LackedPrecisions(graph_, scales, target, targets_);
+    const auto unsupported = FindUnsupportedPrecisions(graph_, scales, target, targets_);
     for (const Precision precision : {Precision::kBF16, Precision::kInt8}) {
       Strategy all;
       all.target = target;
@@ -166,9 +166,10 @@ TEST_F(Quantize, KnowsWhichPrecisionsATargetLacks) {
       all.quantize.activations = ScalesNeeded(layers, all.quantize.layers, scales);
       const Executable built = Built(all);
       for (const auto& layer : layers) {
-        const auto it = lacked.find(layer.name);
-        const bool lacks = it != lacked.end() && std::find(it->second.begin(), it->second.end(),
-                                                           precision) != it->second.end();
+        const auto it = unsupported.find(layer.name);
+        const bool lacks =
+            it != unsupported.end() &&
+            std::find(it->second.begin(), it->second.end(), precision) != it->second.end();
         const std::string achieved = AchievedPrecision(built, target, layer.name);
         EXPECT_EQ(achieved != Name(precision), lacks) << target << " " << layer.name << achieved;
       }

@@ -512,7 +512,7 @@ TEST(Report, SaysWhyADecisionWasTaken) {
   input.alone[7] = 0.5;
   input.instead.assign(7, "");
   input.instead[6] = "int8 instead would <lose> 0.60 points more";
-  input.lacked = {"not offered: bf16"};
+  input.unsupported = {"not offered: bf16"};
   const std::string html = RenderReport(input);
   const std::size_t from = html.find("id='decisions'");
   const std::string log = html.substr(from, html.find("</section>", from) - from);

@@ -12,12 +12,12 @@ Trial Tried(const Assignment& assignment) {
   return trial;
 }
 
-TEST(Untold, AreDecisionsThatNoTrialTakesOtherwiseAlone) {
+TEST(UntriedDecisions, AreDecisionsThatNoTrialTakesOtherwiseAlone) {
   std::vector<Trial> trials = {Tried({0, 0, 0, 0}), Tried({1, 0, 0, 0}), Tried({0, 1, 1, 0}),
                                Tried({0, 0, 0, 1}), Tried({0, 0, 1, 0})};
   trials[3].evaluation.dropped = true;
   trials[4].evaluation = {{}, Failure{FailureKind::kTimeout, ""}, ""};
-  EXPECT_EQ(Untold({0, 0, 0, 0}, trials), (std::vector<std::size_t>{1, 3}));
+  EXPECT_EQ(UntriedDecisions({0, 0, 0, 0}, trials), (std::vector<std::size_t>{1, 3}));
 }
 
 TEST(OtherChoices, BeginWithTheOneThatTellsMost) {

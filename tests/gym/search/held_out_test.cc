@@ -27,21 +27,21 @@ constexpr const char* kOverlap =
 
 TEST(PlanFinals, KeepsHalfForFinalistsAndJudgesThemOnAll) {
   EXPECT_EQ(SearchConfig().quality.finalists, "both");
-  EXPECT_EQ(PlanOf(Judged("both"), 400), (FinalPlan{.trials = 200, .from = 0, .fresh = 200}));
-  EXPECT_EQ(PlanOf(Judged("others"), 400), (FinalPlan{.trials = 200, .from = 200, .fresh = 0}));
+  EXPECT_EQ(PlanOf(Judged("both"), 400), (FinalPlan{.trials = 200, .from = 0, .held_out = 200}));
+  EXPECT_EQ(PlanOf(Judged("others"), 400), (FinalPlan{.trials = 200, .from = 200, .held_out = 0}));
   EXPECT_EQ(PlanOf(Judged("all"), 400), FinalPlan{});
   SearchConfig config = Judged("both");
   config.quality.most_samples = 250;
-  EXPECT_EQ(PlanOf(config, 400), (FinalPlan{.trials = 250, .from = 0, .fresh = 250}));
+  EXPECT_EQ(PlanOf(config, 400), (FinalPlan{.trials = 250, .from = 0, .held_out = 250}));
   // Every trial sees more than half.
-  EXPECT_EQ(PlanOf(Judged("both"), 150), (FinalPlan{.trials = 100, .from = 0, .fresh = 100}));
+  EXPECT_EQ(PlanOf(Judged("both"), 150), (FinalPlan{.trials = 100, .from = 0, .held_out = 100}));
 }
 
 TEST(PlanFinals, TellsNoneApartWhereTooFewAreLeft) {
-  EXPECT_EQ(PlanOf(Judged("both"), 130).fresh, 100);
+  EXPECT_EQ(PlanOf(Judged("both"), 130).held_out, 100);
   const FinalPlan few = PlanOf(Judged("both"), 129);
   EXPECT_EQ(few.trials, 0);
-  EXPECT_EQ(few.fresh, 0);
+  EXPECT_EQ(few.held_out, 0);
   ASSERT_EQ(few.warnings.size(), 1U);
   EXPECT_EQ(
       few.warnings[0],
@@ -60,12 +60,12 @@ TEST(PlanFinals, WarnsOfSamplesThatCalibrationUses) {
     config.calibration.data.first = 136;  // up to 199: what trials see
     const FinalPlan seen = PlanOf(config, 400);
     EXPECT_EQ(seen.warnings, std::vector<std::string>{kOverlap});
-    EXPECT_EQ(seen.fresh, finalists == "both" ? 200 : 0);
+    EXPECT_EQ(seen.held_out, finalists == "both" ? 200 : 0);
     config.calibration.data.first = 137;  // one that no trial sees
-    const FinalPlan fresh = PlanOf(config, 400);
-    EXPECT_EQ(fresh.warnings, std::vector<std::string>{kOverlap});
-    EXPECT_EQ(fresh.fresh, 0);
-    EXPECT_EQ(fresh.trials, 0);
+    const FinalPlan held_out = PlanOf(config, 400);
+    EXPECT_EQ(held_out.warnings, std::vector<std::string>{kOverlap});
+    EXPECT_EQ(held_out.held_out, 0);
+    EXPECT_EQ(held_out.trials, 0);
     config.calibration.data.first = 400;
     EXPECT_TRUE(PlanOf(config, 400).warnings.empty());
     config.calibration.data.first = 0;
@@ -90,10 +90,10 @@ TEST(ContradictionText, SpeaksWhereALimitIsMissedByMoreThanTheInterval) {
   objective.subject_to = {{"accuracy_drop", 0.5}, {"latency", 0.1}};
   cost::Outcome outcome;
   EXPECT_EQ(ContradictionText(objective, outcome), "");
-  outcome.fresh = cost::Quality{
+  outcome.held_out = cost::Quality{
       .accuracy = 0.88, .reference_accuracy = 0.9, .samples = 5000, .accuracy_error = 0.008};
   EXPECT_EQ(ContradictionText(objective, outcome), "") << "2 points lost, 1.6 off at most";
-  outcome.fresh->accuracy_error = 0.007;
+  outcome.held_out->accuracy_error = 0.007;
   EXPECT_EQ(ContradictionText(objective, outcome),
             "on the samples that no trial saw, accuracy_drop <= 0.5 is missed by more than the 95 "
             "% interval");

@@ -24,8 +24,8 @@ using Losses = std::map<std::pair<std::int64_t, std::uint64_t>, double>;
 
 struct Turns {
   Losses losses;
-  std::size_t stop_after = 100;           ///< trainings
-  std::optional<double> fresh_more = {};  ///< loss on fresh samples beyond that on all
+  std::size_t stop_after = 100;              ///< trainings
+  std::optional<double> held_out_more = {};  ///< loss on fresh samples beyond that on all
   std::vector<std::pair<std::int64_t, std::uint64_t>> order = {};
   std::vector<std::string> said = {};
   std::size_t kept = 0;
@@ -49,9 +49,9 @@ struct Turns {
       cost::Outcome outcome;
       outcome.quality.kl = loss->second;
       outcome.quality.kl_error = 0.01;
-      if (fresh_more) {
-        outcome.fresh = outcome.quality;
-        outcome.fresh->kl += *fresh_more;
+      if (held_out_more) {
+        outcome.held_out = outcome.quality;
+        outcome.held_out->kl += *held_out_more;
       }
       return outcome;
     };
@@ -114,19 +114,19 @@ TEST(RecipeFinalists, SayWhatFreshSamplesTold) {
   Turns run{.losses = {{{2, 11}, 0.2}, {{2, 12}, 0.2}, {{2, 13}, 0.2}}};
   Findings findings;
   ASSERT_TRUE(TrainFinalists(limited, {MadeTrial(1, 2, 0.1)}, 1, run.How(), findings));
-  EXPECT_EQ(FreshText(limited, findings.recipes.at(0)), "");
+  EXPECT_EQ(HeldOutText(limited, findings.recipes.at(0)), "");
   const std::string told = "on samples that no trial saw: distill_loss ";
-  run.fresh_more = 0.06;  // above the limit, within the interval
+  run.held_out_more = 0.06;  // above the limit, within the interval
   findings = {};
   ASSERT_TRUE(TrainFinalists(limited, {MadeTrial(1, 2, 0.1)}, 1, run.How(), findings));
   EXPECT_EQ(findings.best, 0U) << "the limit is one on all samples";
   EXPECT_DOUBLE_EQ(findings.recipes.at(0).metrics.at("distill_loss"), 0.2);
-  EXPECT_EQ(FreshText(limited, findings.recipes.at(0)), told + "0.26 \xC2\xB1 0.02");
-  run.fresh_more = 0.08;
+  EXPECT_EQ(HeldOutText(limited, findings.recipes.at(0)), told + "0.26 \xC2\xB1 0.02");
+  run.held_out_more = 0.08;
   findings = {};
   ASSERT_TRUE(TrainFinalists(limited, {MadeTrial(1, 2, 0.1)}, 1, run.How(), findings));
   EXPECT_EQ(
-      FreshText(limited, findings.recipes.at(0)),
+      HeldOutText(limited, findings.recipes.at(0)),
       told + "0.28 \xC2\xB1 0.02; there distill_loss misses its limit by more than this interval");
 }
 

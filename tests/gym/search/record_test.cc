@@ -91,7 +91,7 @@ TEST(SearchRecords, OfAnOlderProgramHaveNoFreshSamples) {
       "finalists":[{"trial":1,"strategy":{},"result":"{\"outcome\":{\"weight_bytes\":7}}"}]}})"}))
                            .findings.value();
   EXPECT_EQ(old.judged, 200);
-  EXPECT_EQ(old.fresh_from, 0);
+  EXPECT_EQ(old.held_out_from, 0);
   EXPECT_TRUE(old.warnings.empty());
   EXPECT_TRUE(old.neighbours.empty());
   EXPECT_EQ(EvaluationOf(old.finalists.at(0)).metrics.at("weight_bytes"), 7);

@@ -22,12 +22,12 @@ TEST(Uncompressed, IsTheFeasibleTrialOfAllFirstChoicesWhereSpeedIsSought) {
   trials[1].assignment = {0, 0};
   trials[2].assignment = {1, 0};
   for (Trial& trial : trials) trial.evaluation.metrics = {{"latency", 1}, {"weight_bytes", 9}};
-  EXPECT_EQ(Uncompressed({{"latency"}, {}}, trials), 1U);
-  EXPECT_EQ(Uncompressed({{"weight_bytes"}, {}}, trials), std::nullopt);
-  EXPECT_EQ(Uncompressed({{"latency"}, {{"weight_bytes", 8}}}, trials), std::nullopt);
+  EXPECT_EQ(FindUncompressedTrial({{"latency"}, {}}, trials), 1U);
+  EXPECT_EQ(FindUncompressedTrial({{"weight_bytes"}, {}}, trials), std::nullopt);
+  EXPECT_EQ(FindUncompressedTrial({{"latency"}, {{"weight_bytes", 8}}}, trials), std::nullopt);
   trials[1].evaluation.failure = Failure{FailureKind::kTimeout, ""};
-  EXPECT_EQ(Uncompressed({{"latency"}, {}}, trials), std::nullopt);
-  EXPECT_EQ(Uncompressed({{"latency"}, {}}, {}), std::nullopt);
+  EXPECT_EQ(FindUncompressedTrial({{"latency"}, {}}, trials), std::nullopt);
+  EXPECT_EQ(FindUncompressedTrial({{"latency"}, {}}, {}), std::nullopt);
 }
 
 }  // namespace
