@@ -8,7 +8,7 @@
 
 namespace msc::agents {
 
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -16,15 +16,15 @@ class AnnealingMethod final : public Method {
  public:
   explicit AnnealingMethod(const gym::AgentSetup& setup) : setup_(setup) {}
 
-  void Learn(const History& history, std::span<const Told> round) override {
-    for (const Told& told : round) {
-      ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), told, Better), told);
+  void Learn(const History& history, std::span<const TrialResult> round) override {
+    for (const TrialResult& told : round) {
+      ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), told, IsBetterTrial), told);
     }
     if (!current_) {
       if (history.Best() != nullptr) current_ = *history.Best();
       return;
     }
-    for (const Told& told : round) {
+    for (const TrialResult& told : round) {
       if (Accepts(told, history.trials().size())) current_ = told;
     }
   }
@@ -49,12 +49,12 @@ class AnnealingMethod final : public Method {
   }
 
  private:
-  [[nodiscard]] double Energy(const Told& told) const {
-    const auto place = std::lower_bound(ranked_.begin(), ranked_.end(), told, Better);
+  [[nodiscard]] double Energy(const TrialResult& told) const {
+    const auto place = std::lower_bound(ranked_.begin(), ranked_.end(), told, IsBetterTrial);
     return static_cast<double>(place - ranked_.begin()) / static_cast<double>(ranked_.size());
   }
 
-  [[nodiscard]] bool Accepts(const Told& told, std::size_t trials) const {
+  [[nodiscard]] bool Accepts(const TrialResult& told, std::size_t trials) const {
     constexpr double kStart = 0.25;
     constexpr double kHalving = 25;  // trials after which the temperature has halved
     const double temperature = kStart / (1 + static_cast<double>(trials) / kHalving);
@@ -65,8 +65,8 @@ class AnnealingMethod final : public Method {
   }
 
   gym::AgentSetup setup_;
-  std::vector<Told> ranked_;  // best first
-  std::optional<Told> current_;
+  std::vector<TrialResult> ranked_;  // best first
+  std::optional<TrialResult> current_;
 };
 
 }  // namespace

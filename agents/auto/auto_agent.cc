@@ -9,7 +9,7 @@
 
 namespace msc::agents {
 
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -29,7 +29,7 @@ class AutoMethod final : public Method {
             setup, setup.objectives > 1 ? Selection::kFront : Selection::kBest)),
         tpe_(MakeTpeMethod(setup, setup.objectives > 1 ? Goodness::kFront : Goodness::kBest)) {}
 
-  void Learn(const History& history, std::span<const Told> round) override {
+  void Learn(const History& history, std::span<const TrialResult> round) override {
     for (Method* part : {ilp_.get(), gp_.get(), evolution_.get(), tpe_.get()}) {
       part->Learn(history, round);
     }

@@ -17,7 +17,7 @@ class BisectionMethod final : public Method {
  public:
   explicit BisectionMethod(const gym::AgentSetup& setup) : setup_(setup) {}
 
-  void Learn(const History& /*history*/, std::span<const gym::Told> /*round*/) override {}
+  void Learn(const History& /*history*/, std::span<const gym::TrialResult> /*round*/) override {}
 
   void Propose(Draft& draft) const override {
     const auto steps = BisectSteps(draft);
@@ -54,7 +54,7 @@ class BisectionMethod final : public Method {
   /// draft and returns nothing. An illegal assignment keeps none.
   [[nodiscard]] std::optional<bool> Keeps(Draft& draft, const Assignment& assignment) const {
     if (!gym::IsLegal(setup_.mask, assignment)) return false;
-    if (const gym::Told* told = draft.history().Find(assignment)) {
+    if (const gym::TrialResult* told = draft.history().Find(assignment)) {
       return told->Complete() && told->violation == 0;
     }
     draft.Add(assignment);
@@ -96,8 +96,8 @@ class BisectionMethod final : public Method {
     if (low == current[decision]) return low;
     Assignment further = current;
     further[decision] = low;
-    const gym::Told* before = draft.history().Find(current);
-    const bool better = before == nullptr || Better(*draft.history().Find(further), *before);
+    const gym::TrialResult* before = draft.history().Find(current);
+    const bool better = before == nullptr || IsBetterTrial(*draft.history().Find(further), *before);
     return better ? low : current[decision];
   }
 

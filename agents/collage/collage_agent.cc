@@ -15,7 +15,7 @@ class CollageMethod final : public Method {
   explicit CollageMethod(const gym::AgentSetup& setup) : setup_(setup) {}
 
   // Propose uses only the draft's history.
-  void Learn(const History& /*history*/, std::span<const gym::Told> /*round*/) override {}
+  void Learn(const History& /*history*/, std::span<const gym::TrialResult> /*round*/) override {}
 
   void Propose(Draft& draft) const override {
     for (const Assignment& cover : CoversInOrder(setup_, draft.history())) draft.Add(cover);

@@ -10,7 +10,7 @@
 namespace msc::agents {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -50,10 +50,10 @@ gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
 AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& history)
     : objectives_(setup.objectives), costs_(setup.costs) {
   if (!costs_.empty()) return;
-  const Told& best = *history.Best();
+  const TrialResult& best = *history.Best();
   // Each trial with the number of decisions in which it differs from the best one.
-  std::vector<std::pair<std::size_t, const Told*>> ran;
-  for (const Told& told : history.trials()) {
+  std::vector<std::pair<std::size_t, const TrialResult*>> ran;
+  for (const TrialResult& told : history.trials()) {
     // Rough results may be off by a factor, which the fit would take for effects.
     if (told.Complete()) ran.emplace_back(Differing(told.assignment, best.assignment), &told);
   }
@@ -75,7 +75,7 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
   std::vector<double> values(ran.size());
   for (std::size_t k = 0; k < setup.objectives + setup.constraints; ++k) {
     for (std::size_t t = 0; t < ran.size(); ++t) {
-      const Told& told = *ran[t].second;
+      const TrialResult& told = *ran[t].second;
       values[t] = k < objectives_ ? told.objectives[k] : told.constraints[k - objectives_];
     }
     if (setup.estimates.empty()) {
@@ -96,10 +96,10 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
   }
 }
 
-Told AdditiveModel::Expect(const Assignment& assignment) const {
+TrialResult AdditiveModel::Expect(const Assignment& assignment) const {
   // A sum that meets a limit exactly must not exceed it by rounding.
   constexpr double kRounding = 1e-9;
-  Told told;
+  TrialResult told;
   told.assignment = assignment;
   for (std::size_t k = 0; k < costs_.size(); ++k) {
     const double value = ValueOf(costs_[k], assignment);
@@ -132,11 +132,11 @@ AdditiveModel::ExpectedFront AdditiveModel::Front(std::size_t most) const {
   };
   if (constrained) solve(first);
   if (!constrained || objectives_ > 1) solve(costs_);
-  std::vector<Told> expected;
+  std::vector<TrialResult> expected;
   expected.reserve(members.size());
   for (const Assignment& member : members) expected.push_back(Expect(member));
-  std::stable_sort(expected.begin(), expected.end(), Better);
-  for (Told& told : expected) front.assignments.push_back(std::move(told.assignment));
+  std::stable_sort(expected.begin(), expected.end(), IsBetterTrial);
+  for (TrialResult& told : expected) front.assignments.push_back(std::move(told.assignment));
   return front;
 }
 

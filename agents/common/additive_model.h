@@ -20,15 +20,15 @@ class AdditiveModel {
   /// Returns the costs of the objectives, then of the constraints.
   [[nodiscard]] const std::vector<gym::AdditiveCost>& costs() const noexcept { return costs_; }
   /// Returns the predicted result of `assignment`, never a failure.
-  [[nodiscard]] gym::Told Expect(const gym::Assignment& assignment) const;
+  [[nodiscard]] gym::TrialResult Expect(const gym::Assignment& assignment) const;
   struct ExpectedFront {
     std::vector<gym::Assignment> assignments;
     bool exact = true;  ///< false if members are only near the front, as in AdditiveFront
   };
   /// Returns the front of all objectives and constraints and, with several objectives under
   /// constraints, also that of the first objective and the constraints; the best predicted member
-  /// (Better) first. SolveAdditive keeps `most` partial sums, but at most 32 for more than two
-  /// sums.
+  /// (IsBetterTrial) first. SolveAdditive keeps `most` partial sums, but at most 32 for more than
+  /// two sums.
   [[nodiscard]] ExpectedFront Front(std::size_t most) const;
   /// Returns the range of the effects of each decision in sum `k`: how much it matters.
   [[nodiscard]] std::vector<double> Ranges(std::size_t k) const;

@@ -6,7 +6,7 @@
 namespace msc::agents {
 
 using gym::CoverPoint;
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -29,7 +29,7 @@ Fit FitPrice(const std::vector<CoverPoint>& front, const History& history) {
   double by = 0;
   int count = 0;
   for (const CoverPoint& point : front) {
-    const Told* told = history.Find(point.assignment);
+    const TrialResult* told = history.Find(point.assignment);
     if (told == nullptr || !told->Complete()) continue;
     const double y = told->objectives.front();
     cc += point.cost * point.cost;

@@ -9,25 +9,25 @@
 namespace msc::agents {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
-void History::Add(const Told& told) {
+void History::Add(const TrialResult& told) {
   places_.emplace(told.assignment, trials_.size());
   trials_.push_back(told);
-  if (Better(told, trials_[best_])) best_ = trials_.size() - 1;
+  if (IsBetterTrial(told, trials_[best_])) best_ = trials_.size() - 1;
 }
 
-const Told* History::Find(const Assignment& assignment) const {
+const TrialResult* History::Find(const Assignment& assignment) const {
   const auto it = places_.find(assignment);
   return it == places_.end() ? nullptr : &trials_[it->second];
 }
 
-const Told* History::Best() const {
+const TrialResult* History::Best() const {
   return trials_.empty() ? nullptr : &trials_[best_];
 }
 
 Assignment History::BestOr(const gym::AgentSetup& setup) const {
-  if (const Told* best = Best()) return best->assignment;
+  if (const TrialResult* best = Best()) return best->assignment;
   return gym::MakeLegal(setup.mask, Assignment(setup.decisions.size(), 0));
 }
 
@@ -93,7 +93,7 @@ bool Draft::AddRandom() {
 bool Draft::IsStuck() const {
   constexpr std::uint64_t kPatience = 24;
   constexpr std::uint64_t kOneIn = 4;
-  const Told* best = history_.Best();
+  const TrialResult* best = history_.Best();
   return setup_.objectives == 1 && best != nullptr && trial() - best->trial > kPatience &&
          trial() % kOneIn == 0;
 }
@@ -158,8 +158,8 @@ class RoundAgent final : public gym::Agent {
     return round;
   }
 
-  void DoTell(std::span<const Told> results) override {
-    for (const Told& told : results) {
+  void DoTell(std::span<const TrialResult> results) override {
+    for (const TrialResult& told : results) {
       if (told.trial >= setup().first_trial) {
         LearnBefore(RoundOf(told.trial).start);
         next_trial_ = told.trial + 1;
@@ -184,7 +184,7 @@ class RoundAgent final : public gym::Agent {
   }
 
   void Learn() {
-    for (const Told& told : heard_) history_.Add(told);
+    for (const TrialResult& told : heard_) history_.Add(told);
     method_->Learn(history_, heard_);
     heard_.clear();
   }
@@ -212,9 +212,9 @@ class RoundAgent final : public gym::Agent {
   Rounds rounds_;
   std::unique_ptr<Method> method_;
   History history_;
-  std::vector<Told> heard_;   // reported, not yet passed to the method
-  std::uint64_t next_trial_;  // one after the last trial reported
-  std::uint64_t next_;        // start of the first round not yet passed to the method
+  std::vector<TrialResult> heard_;  // reported, not yet passed to the method
+  std::uint64_t next_trial_;        // one after the last trial reported
+  std::uint64_t next_;              // start of the first round not yet passed to the method
   bool started_ = false;
   std::optional<std::uint64_t> asked_;  // start of the round of proposals_
   std::vector<Assignment> proposals_;

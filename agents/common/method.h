@@ -15,17 +15,17 @@ namespace msc::agents {
 /// The results of completed rounds, in the order in which they were reported.
 class History {
  public:
-  void Add(const gym::Told& told);
-  [[nodiscard]] const std::vector<gym::Told>& trials() const noexcept { return trials_; }
+  void Add(const gym::TrialResult& told);
+  [[nodiscard]] const std::vector<gym::TrialResult>& trials() const noexcept { return trials_; }
   /// Returns the first trial with this assignment, or nullptr.
-  [[nodiscard]] const gym::Told* Find(const gym::Assignment& assignment) const;
-  /// Returns the best trial by Better, or nullptr if there is none.
-  [[nodiscard]] const gym::Told* Best() const;
+  [[nodiscard]] const gym::TrialResult* Find(const gym::Assignment& assignment) const;
+  /// Returns the best trial by IsBetterTrial, or nullptr if there is none.
+  [[nodiscard]] const gym::TrialResult* Best() const;
   /// Returns the assignment of the best trial or, if there is none, the first choices made legal.
   [[nodiscard]] gym::Assignment BestOr(const gym::AgentSetup& setup) const;
 
  private:
-  std::vector<gym::Told> trials_;
+  std::vector<gym::TrialResult> trials_;
   std::map<gym::Assignment, std::size_t> places_;
   std::size_t best_ = 0;
 };
@@ -103,7 +103,7 @@ class Method {
   virtual ~Method() = default;
   /// Learns the results of a whole round, which `history` already contains; the first call has the
   /// results of trials before the agent's first one, possibly none.
-  virtual void Learn(const History& history, std::span<const gym::Told> round) = 0;
+  virtual void Learn(const History& history, std::span<const gym::TrialResult> round) = 0;
   /// Adds proposals to the draft until it is full or the method has no more.
   virtual void Propose(Draft& draft) const = 0;
 };

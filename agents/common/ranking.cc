@@ -8,30 +8,30 @@
 
 namespace msc::agents {
 
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
 /// Returns 0 for full results, 1 for rough ones, 2 for none.
-int Lack(const Told& told) {
+int Lack(const TrialResult& told) {
   return told.failed ? 2 : told.rough ? 1 : 0;
 }
 
 }  // namespace
 
-bool Better(const Told& a, const Told& b) {
+bool IsBetterTrial(const TrialResult& a, const TrialResult& b) {
   if (Lack(a) != Lack(b)) return Lack(a) < Lack(b);
   if (a.violation != b.violation) return a.violation < b.violation;
   return a.objectives < b.objectives;
 }
 
-bool ConstrainedDominates(const Told& a, const Told& b) {
+bool ConstrainedDominates(const TrialResult& a, const TrialResult& b) {
   if (Lack(a) != Lack(b) || a.failed) return Lack(a) < Lack(b);
   if (a.violation > 0 || b.violation > 0) return a.violation < b.violation;
   return gym::Dominates(a.objectives, b.objectives);
 }
 
-std::vector<std::uint32_t> FrontNumbers(std::span<const Told* const> trials) {
+std::vector<std::uint32_t> FrontNumbers(std::span<const TrialResult* const> trials) {
   const std::size_t n = trials.size();
   std::vector<std::uint32_t> fronts(n, 0);
   std::vector<std::size_t> beaten_by(n, 0);
@@ -83,7 +83,7 @@ std::vector<double> CrowdingDistances(std::span<const std::vector<double>> point
   return distances;
 }
 
-std::vector<std::size_t> SurvivalOrder(std::span<const Told* const> trials) {
+std::vector<std::size_t> SurvivalOrder(std::span<const TrialResult* const> trials) {
   const std::vector<std::uint32_t> fronts = FrontNumbers(trials);
   std::vector<double> crowding(trials.size(), 0);
   const std::uint32_t last = fronts.empty() ? 0 : *std::max_element(fronts.begin(), fronts.end());
@@ -106,11 +106,11 @@ std::vector<std::size_t> SurvivalOrder(std::span<const Told* const> trials) {
   return order;
 }
 
-std::size_t FrontSize(std::span<const Told* const> survivors) {
+std::size_t FrontSize(std::span<const TrialResult* const> survivors) {
   // In survival order the front is a prefix; a later trial is dominated by one of its members.
   const auto beaten =
-      std::find_if(survivors.begin(), survivors.end(), [&](const Told* const& trial) {
-        return std::any_of(survivors.data(), &trial, [&](const Told* before) {
+      std::find_if(survivors.begin(), survivors.end(), [&](const TrialResult* const& trial) {
+        return std::any_of(survivors.data(), &trial, [&](const TrialResult* before) {
           return ConstrainedDominates(*before, *trial);
         });
       });

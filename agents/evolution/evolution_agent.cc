@@ -10,7 +10,7 @@
 namespace msc::agents {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -27,22 +27,22 @@ class EvolutionMethod final : public Method {
         selection_(selection),
         survivors_(selection == Selection::kBest ? 16 : 20) {}
 
-  void Learn(const History& history, std::span<const Told> round) override {
+  void Learn(const History& history, std::span<const TrialResult> round) override {
     population_.insert(population_.end(), round.begin(), round.end());
     if (selection_ == Selection::kBest) {
-      std::stable_sort(population_.begin(), population_.end(), Better);
+      std::stable_sort(population_.begin(), population_.end(), IsBetterTrial);
     } else {
-      std::vector<const Told*> pointers;
-      for (const Told& told : population_) pointers.push_back(&told);
-      std::vector<Told> sorted;
+      std::vector<const TrialResult*> pointers;
+      for (const TrialResult& told : population_) pointers.push_back(&told);
+      std::vector<TrialResult> sorted;
       for (const std::size_t i : SurvivalOrder(pointers)) sorted.push_back(population_[i]);
       population_ = std::move(sorted);
     }
     if (population_.size() > survivors_) population_.resize(survivors_);
     std::size_t wanted = std::max(history.trials().size() / kParentOneIn, kLeastParents);
     if (selection_ == Selection::kFront) {
-      std::vector<const Told*> survivors;
-      for (const Told& told : population_) survivors.push_back(&told);
+      std::vector<const TrialResult*> survivors;
+      for (const TrialResult& told : population_) survivors.push_back(&told);
       // No member of the front is worse than another.
       wanted = std::max(wanted, FrontSize(survivors));
     }
@@ -95,8 +95,8 @@ class EvolutionMethod final : public Method {
   gym::AgentSetup setup_;
   Selection selection_;
   std::size_t survivors_;
-  std::vector<Told> population_;  // best first
-  std::size_t parents_ = 0;       // number of parents, the first ones of population_
+  std::vector<TrialResult> population_;  // best first
+  std::size_t parents_ = 0;              // number of parents, the first ones of population_
 };
 
 }  // namespace

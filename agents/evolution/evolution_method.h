@@ -6,8 +6,8 @@
 
 namespace msc::agents {
 
-/// Which trials survive: the best by Better, or a front (constrained domination, then crowding
-/// distance).
+/// Which trials survive: the best by IsBetterTrial, or a front (constrained domination, then
+/// crowding distance).
 enum class Selection : unsigned char { kBest, kFront };
 
 /// Makes the method of the agents `evolution` and `nsga2`, for portfolios.

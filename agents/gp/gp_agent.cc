@@ -19,7 +19,7 @@
 namespace msc::agents {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -37,25 +37,26 @@ bool SeeksFront(const gym::AgentSetup& setup) {
 /// failed trials. Rough values are included: without them, processes would keep predicting good
 /// values near dropped trials.
 struct Points {
-  std::vector<const Told*> trials;
+  std::vector<const TrialResult*> trials;
   std::vector<const Assignment*> at;
   std::vector<double> worst_objectives;
 };
 
 /// Returns at most kMostPoints trials: the latest ones and, of those before, the best ones (in a
 /// search for a front those that NSGA-II keeps), half each.
-std::vector<const Told*> SomeOf(std::vector<const Told*> trials, bool front) {
+std::vector<const TrialResult*> SomeOf(std::vector<const TrialResult*> trials, bool front) {
   if (trials.size() <= kMostPoints) return trials;
   constexpr std::ptrdiff_t kHalf = kMostPoints / 2;
-  const std::vector<const Told*> latest(trials.end() - kHalf, trials.end());
+  const std::vector<const TrialResult*> latest(trials.end() - kHalf, trials.end());
   trials.erase(trials.end() - kHalf, trials.end());
-  std::vector<const Told*> some;
+  std::vector<const TrialResult*> some;
   if (front) {
     for (const std::size_t i : SurvivalOrder(trials)) some.push_back(trials[i]);
   } else {
     some = trials;
-    std::stable_sort(some.begin(), some.end(),
-                     [](const Told* a, const Told* b) { return Better(*a, *b); });
+    std::stable_sort(some.begin(), some.end(), [](const TrialResult* a, const TrialResult* b) {
+      return IsBetterTrial(*a, *b);
+    });
   }
   some.resize(kHalf);
   some.insert(some.end(), latest.begin(), latest.end());
@@ -64,11 +65,11 @@ std::vector<const Told*> SomeOf(std::vector<const Told*> trials, bool front) {
 
 Points PointsOf(const History& history, const gym::AgentSetup& setup) {
   Points points;
-  for (const Told& told : history.trials()) points.trials.push_back(&told);
+  for (const TrialResult& told : history.trials()) points.trials.push_back(&told);
   points.trials = SomeOf(std::move(points.trials), SeeksFront(setup));
   const std::size_t objectives = setup.objectives;
   points.worst_objectives.assign(objectives, -std::numeric_limits<double>::infinity());
-  for (const Told* told : points.trials) {
+  for (const TrialResult* told : points.trials) {
     points.at.push_back(&told->assignment);
     if (!told->Complete()) continue;
     for (std::size_t k = 0; k < objectives; ++k) {
@@ -80,7 +81,7 @@ Points PointsOf(const History& history, const gym::AgentSetup& setup) {
 
 std::vector<double> ValuesOf(const Points& points, std::size_t objective) {
   std::vector<double> values;
-  for (const Told* told : points.trials) {
+  for (const TrialResult* told : points.trials) {
     values.push_back(told->failed ? points.worst_objectives[objective]
                                   : told->objectives[objective]);
   }
@@ -145,7 +146,7 @@ class GpMethod final : public Method {
     }
   }
 
-  void Learn(const History& /*history*/, std::span<const Told> /*round*/) override {}
+  void Learn(const History& /*history*/, std::span<const TrialResult> /*round*/) override {}
 
   void Propose(Draft& draft) const override {
     const History& history = draft.history();
@@ -153,7 +154,7 @@ class GpMethod final : public Method {
     const Points points = PointsOf(history, setup_);
     const AdditiveModel model(setup_, history);
     Expectation expectation = MakeExpectation(points, model);
-    const std::vector<const Told*> elite = Elite(history);
+    const std::vector<const TrialResult*> elite = Elite(history);
     const std::vector<Assignment> favourites = model.Front(32).assignments;
     while (!draft.full()) {
       Rng rng = draft.MakeRng();
@@ -186,14 +187,14 @@ class GpMethod final : public Method {
     }
     for (std::size_t c = 0; c < setup_.constraints; ++c) {
       std::vector<double> excesses;
-      for (const Told* told : points.trials) {
+      for (const TrialResult* told : points.trials) {
         // A failed trial counts as exceeding each limit by 100 %.
         excesses.push_back(told->failed ? 1 : told->constraints[c]);
       }
       expectation.limits.emplace_back(setup_.decisions, points.at, excesses,
                                       relevance(setup_.objectives + c));
     }
-    for (const Told* told : points.trials) {
+    for (const TrialResult* told : points.trials) {
       if (told->Complete() && told->violation == 0) {
         expectation.feasible.push_back(told->objectives);
       }
@@ -259,7 +260,7 @@ class GpMethod final : public Method {
     }
     std::vector<double> reference =
         ReferencePoint(front, points.worst_objectives, expectation.medians);
-    const HypervolumeGain gain(Sparse(std::move(front)), std::move(reference));
+    const HypervolumeGain gain(SparseFront(std::move(front)), std::move(reference));
     std::vector<double> gains;
     gains.reserve(at.size());
     for (const std::vector<Prediction>& point : predictions) {
@@ -271,7 +272,7 @@ class GpMethod final : public Method {
 
   [[nodiscard]] std::vector<Assignment> Candidates(const Draft& draft,
                                                    const std::vector<Assignment>& favourites,
-                                                   const std::vector<const Told*>& elite,
+                                                   const std::vector<const TrialResult*>& elite,
                                                    Rng& rng) const {
     std::vector<Assignment> candidates;
     const auto add = [&](const Assignment& assignment) {
@@ -312,21 +313,22 @@ class GpMethod final : public Method {
   }
 
   /// Returns trials to start changes from: the best few and, with several objectives, the front.
-  [[nodiscard]] std::vector<const Told*> Elite(const History& history) const {
+  [[nodiscard]] std::vector<const TrialResult*> Elite(const History& history) const {
     constexpr std::size_t kElite = 6;
-    std::vector<const Told*> elite;
-    for (const Told& told : history.trials()) elite.push_back(&told);
+    std::vector<const TrialResult*> elite;
+    for (const TrialResult& told : history.trials()) elite.push_back(&told);
     const std::size_t size = std::min(kElite, elite.size());
     std::partial_sort(elite.begin(), elite.begin() + static_cast<std::ptrdiff_t>(size), elite.end(),
-                      [](const Told* a, const Told* b) {
-                        return Better(*a, *b) || (!Better(*b, *a) && a->trial < b->trial);
+                      [](const TrialResult* a, const TrialResult* b) {
+                        return IsBetterTrial(*a, *b) ||
+                               (!IsBetterTrial(*b, *a) && a->trial < b->trial);
                       });
     elite.resize(size);
     if (setup_.objectives == 1) return elite;
-    for (const Told& told : history.trials()) {
+    for (const TrialResult& told : history.trials()) {
       const bool beaten =
           std::any_of(history.trials().begin(), history.trials().end(),
-                      [&](const Told& other) { return ConstrainedDominates(other, told); });
+                      [&](const TrialResult& other) { return ConstrainedDominates(other, told); });
       if (!beaten) elite.push_back(&told);
     }
     return elite;

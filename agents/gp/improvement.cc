@@ -136,7 +136,7 @@ double HypervolumeGain::Expect(std::span<const Prediction> point) const {
   return sum;
 }
 
-std::vector<std::vector<double>> Sparse(std::vector<std::vector<double>> front) {
+std::vector<std::vector<double>> SparseFront(std::vector<std::vector<double>> front) {
   constexpr double kMostBoxes = 2000;
   if (front.empty() || front[0].size() < 2) return front;
   const auto most =

@@ -55,6 +55,6 @@ class HypervolumeGain {
 
 /// Returns a subset of `front` for which HypervolumeGain has at most some thousand boxes: all of
 /// it, or the members with the largest crowding distance.
-[[nodiscard]] std::vector<std::vector<double>> Sparse(std::vector<std::vector<double>> front);
+[[nodiscard]] std::vector<std::vector<double>> SparseFront(std::vector<std::vector<double>> front);
 
 }  // namespace msc::agents

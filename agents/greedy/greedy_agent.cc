@@ -9,7 +9,7 @@
 namespace msc::agents {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -23,7 +23,7 @@ class GreedyMethod final : public Method {
  public:
   explicit GreedyMethod(const gym::AgentSetup& setup) : setup_(setup) {}
 
-  void Learn(const History& history, std::span<const Told> /*round*/) override {
+  void Learn(const History& history, std::span<const TrialResult> /*round*/) override {
     if (climb_.from.empty()) {
       climb_.from = history.BestOr(setup_);
     }
@@ -55,9 +55,9 @@ class GreedyMethod final : public Method {
   /// Makes one pass. Returns the assignment that it leads to, `from` itself at a local optimum, or
   /// an empty assignment if results are missing.
   [[nodiscard]] Assignment Pass(const Assignment& from, Draft& draft) const {
-    const Told* start = Find(from, draft);
+    const TrialResult* start = Find(from, draft);
     bool known = start != nullptr;
-    std::vector<const Told*> helpful;
+    std::vector<const TrialResult*> helpful;
     for (std::size_t i = 0; i < from.size(); ++i) {
       const auto choices = static_cast<std::int32_t>(setup_.decisions[i].choices.size());
       for (std::int32_t choice = 0; choice < choices; ++choice) {
@@ -66,35 +66,36 @@ class GreedyMethod final : public Method {
         changed[i] = choice;
         changed = gym::MakeLegal(setup_.mask, std::move(changed));
         if (changed[i] != choice) continue;
-        const Told* told = Find(changed, draft);
+        const TrialResult* told = Find(changed, draft);
         if (told == nullptr) {
           if (draft.full()) return {};
           known = false;
-        } else if (start != nullptr && Better(*told, *start)) {
+        } else if (start != nullptr && IsBetterTrial(*told, *start)) {
           helpful.push_back(told);
         }
       }
     }
     if (!known) return {};
-    std::stable_sort(helpful.begin(), helpful.end(),
-                     [](const Told* a, const Told* b) { return Better(*a, *b); });
+    std::stable_sort(
+        helpful.begin(), helpful.end(),
+        [](const TrialResult* a, const TrialResult* b) { return IsBetterTrial(*a, *b); });
     // Applies each change on top of those before; a change that does not help there is reverted.
-    const Told* current = start;
-    for (const Told* change : helpful) {
+    const TrialResult* current = start;
+    for (const TrialResult* change : helpful) {
       Assignment both = current->assignment;
       for (std::size_t i = 0; i < from.size(); ++i) {
         if (change->assignment[i] != from[i]) both[i] = change->assignment[i];
       }
-      const Told* told = Find(gym::MakeLegal(setup_.mask, std::move(both)), draft);
+      const TrialResult* told = Find(gym::MakeLegal(setup_.mask, std::move(both)), draft);
       if (told == nullptr) return {};
-      if (Better(*told, *current)) current = told;
+      if (IsBetterTrial(*told, *current)) current = told;
     }
     return current->assignment;
   }
 
   /// Returns the result of `assignment`, or adds it to the draft and returns nullptr.
-  static const Told* Find(const Assignment& assignment, Draft& draft) {
-    const Told* told = draft.history().Find(assignment);
+  static const TrialResult* Find(const Assignment& assignment, Draft& draft) {
+    const TrialResult* told = draft.history().Find(assignment);
     if (told == nullptr) draft.Add(assignment);
     return told;
   }

@@ -9,7 +9,7 @@
 namespace msc::agents {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -19,7 +19,7 @@ class SweepMethod final : public Method {
  public:
   explicit SweepMethod(gym::AgentSetup setup) : setup_(std::move(setup)) {}
 
-  void Learn(const History& /*history*/, std::span<const Told> /*round*/) override {}
+  void Learn(const History& /*history*/, std::span<const TrialResult> /*round*/) override {}
 
   void Propose(Draft& draft) const override {
     const Assignment first = gym::MakeLegal(setup_.mask, Assignment(setup_.decisions.size(), 0));
@@ -33,18 +33,18 @@ class SweepMethod final : public Method {
   /// Returns whether all single changes of `from`, and their best choices together, have results;
   /// adds those that have none to the draft.
   [[nodiscard]] bool Sweep(Draft& draft, const Assignment& from) const {
-    const Told* start = Find(draft, from);
+    const TrialResult* start = Find(draft, from);
     bool known = start != nullptr;
     Assignment together = from;
     for (std::size_t i = 0; i < from.size(); ++i) {
-      const Told* best = start;
+      const TrialResult* best = start;
       const auto choices = static_cast<std::int32_t>(setup_.decisions[i].choices.size());
       for (std::int32_t choice = 0; choice < choices; ++choice) {
         const auto changed = Changed(from, i, choice);
         if (!changed) continue;
-        const Told* told = Find(draft, *changed);
+        const TrialResult* told = Find(draft, *changed);
         known = known && told != nullptr;
-        if (known && Better(*told, *best)) {
+        if (known && IsBetterTrial(*told, *best)) {
           best = told;
           together[i] = choice;
         }
@@ -67,8 +67,8 @@ class SweepMethod final : public Method {
   }
 
   /// Returns the result of `assignment`, or adds it to the draft and returns nullptr.
-  static const Told* Find(Draft& draft, const Assignment& assignment) {
-    const Told* told = draft.history().Find(assignment);
+  static const TrialResult* Find(Draft& draft, const Assignment& assignment) {
+    const TrialResult* told = draft.history().Find(assignment);
     if (told == nullptr) draft.Add(assignment);
     return told;
   }

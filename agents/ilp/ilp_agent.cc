@@ -10,7 +10,7 @@
 namespace msc::agents {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -28,7 +28,7 @@ class IlpMethod final : public Method {
     front_ = AdditiveModel(setup_, History()).Front(kMostExactSums).assignments;
   }
 
-  void Learn(const History& history, std::span<const Told> /*round*/) override {
+  void Learn(const History& history, std::span<const TrialResult> /*round*/) override {
     if (!start_.empty()) return;
     start_ = history.BestOr(setup_);
   }
@@ -43,7 +43,7 @@ class IlpMethod final : public Method {
       for (const Assignment& change : changes) draft.Add(change);
     }
     for (const Assignment& member : front_) draft.Add(gym::MakeLegal(setup_.mask, member));
-    const Told* best = draft.history().Best();
+    const TrialResult* best = draft.history().Best();
     if (draft.full() || best == nullptr || !best->Complete()) return;
     const AdditiveModel model(setup_, draft.history());
     ProposeFront(draft, model);
@@ -70,12 +70,12 @@ class IlpMethod final : public Method {
   /// Proposes single changes of the best answer, the best predicted first, as the sum errs where
   /// neighbouring decisions interact; then random neighbours.
   void Mend(Draft& draft, const AdditiveModel& model, const Assignment& best) const {
-    std::vector<Told> expected;
+    std::vector<TrialResult> expected;
     for (const Assignment& change : SingleChanges(setup_, best)) {
       if (draft.Takes(change)) expected.push_back(model.Expect(change));
     }
-    std::stable_sort(expected.begin(), expected.end(), Better);
-    for (const Told& told : expected) draft.Add(told.assignment);
+    std::stable_sort(expected.begin(), expected.end(), IsBetterTrial);
+    for (const TrialResult& told : expected) draft.Add(told.assignment);
     Rng rng = draft.MakeRng();
     while (draft.AddNear(best, rng)) continue;
   }

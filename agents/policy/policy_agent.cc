@@ -11,7 +11,7 @@
 namespace msc::agents {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -23,13 +23,13 @@ class PolicyMethod final : public Method {
  public:
   explicit PolicyMethod(const gym::AgentSetup& setup) : setup_(setup), policy_(setup) {}
 
-  void Learn(const History& history, std::span<const Told> round) override {
-    for (const Told& told : round) {
-      ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), told, Better), told);
+  void Learn(const History& history, std::span<const TrialResult> round) override {
+    for (const TrialResult& told : round) {
+      ranked_.insert(std::upper_bound(ranked_.begin(), ranked_.end(), told, IsBetterTrial), told);
     }
     if (history.trials().size() < kImitated) return;
     std::vector<Lesson> lessons;
-    for (const Told& told : round) lessons.push_back({&told.assignment, Worth(told)});
+    for (const TrialResult& told : round) lessons.push_back({&told.assignment, Worth(told)});
     for (std::size_t i = 0; i < std::min(kImitated, ranked_.size()); ++i) {
       if (ranked_[i].Complete()) lessons.push_back({&ranked_[i].assignment, 1});
     }
@@ -45,15 +45,15 @@ class PolicyMethod final : public Method {
 
  private:
   /// Returns a value from -1 for the worst of all trials to 1 for the best.
-  [[nodiscard]] double Worth(const Told& told) const {
-    const auto place = std::lower_bound(ranked_.begin(), ranked_.end(), told, Better);
+  [[nodiscard]] double Worth(const TrialResult& told) const {
+    const auto place = std::lower_bound(ranked_.begin(), ranked_.end(), told, IsBetterTrial);
     const double better = static_cast<double>(place - ranked_.begin());
     return ranked_.size() < 2 ? 0 : 1 - 2 * better / static_cast<double>(ranked_.size() - 1);
   }
 
   gym::AgentSetup setup_;
   WalkPolicy policy_;
-  std::vector<Told> ranked_;  // best first
+  std::vector<TrialResult> ranked_;  // best first
 };
 
 }  // namespace

@@ -11,9 +11,9 @@ namespace msc::agents {
 /// previous choice, as AMC and HAQ decide one layer after the other.
 ///
 /// Eight walks a round, learned from by proximal policy optimisation. The reward of a walk is its
-/// rank among all trials so far by Better, so it needs no scale and respects constraints; every
-/// round also learns from the best four trials (self-imitation). Illegal choices have probability
-/// 0. The policy starts without knowledge, so it needs budgets of hundreds of trials.
+/// rank among all trials so far by IsBetterTrial, so it needs no scale and respects constraints;
+/// every round also learns from the best four trials (self-imitation). Illegal choices have
+/// probability 0. The policy starts without knowledge, so it needs budgets of hundreds of trials.
 /// Sources: J. Schulman et al., "Proximal policy optimization algorithms", 2017, section 3; J. Oh
 /// et al., "Self-imitation learning", 2018; Y. He et al., "AMC", 2018; K. Wang et al., "HAQ", 2019,
 /// for the walk.

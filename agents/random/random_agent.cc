@@ -19,7 +19,7 @@ class RandomAgent final : public gym::Agent {
 
  private:
   void Know(const gym::Assignment& assignment) {
-    gym::Told told;
+    gym::TrialResult told;
     told.assignment = assignment;
     told.failed = true;  // the result is irrelevant
     known_.Add(told);

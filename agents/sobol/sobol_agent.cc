@@ -17,7 +17,7 @@ class SobolMethod final : public Method {
     }
   }
 
-  void Learn(const History& /*history*/, std::span<const gym::Told> /*round*/) override {}
+  void Learn(const History& /*history*/, std::span<const gym::TrialResult> /*round*/) override {}
 
   void Propose(Draft& draft) const override {
     while (!draft.full()) {
@@ -25,7 +25,7 @@ class SobolMethod final : public Method {
       gym::Assignment point;
       for (std::size_t i = 0; i < shifts_.size(); ++i) {
         // A digital shift (XOR) preserves the share of points in every interval.
-        const std::uint64_t fraction = sequence_.At(n, i) ^ shifts_[i];
+        const std::uint64_t fraction = sequence_.Coordinate(n, i) ^ shifts_[i];
         const std::uint64_t choices = setup_.decisions[i].choices.size();
         point.push_back(static_cast<std::int32_t>(fraction * choices >> 32U));
       }

@@ -63,7 +63,7 @@ SobolSequence::SobolSequence(std::size_t dimensions) {
   }
 }
 
-std::uint32_t SobolSequence::At(std::uint64_t n, std::size_t dimension) const {
+std::uint32_t SobolSequence::Coordinate(std::uint64_t n, std::size_t dimension) const {
   std::uint32_t value = 0;
   for (const std::uint32_t direction : directions_[dimension]) {
     if ((n & 1U) != 0) value ^= direction;

@@ -17,7 +17,7 @@ class SobolSequence {
   /// Creates the direction numbers. `dimensions` >= 1.
   explicit SobolSequence(std::size_t dimensions);
   /// Returns a coordinate of point `n` < 2^32 as a 32-bit fraction.
-  [[nodiscard]] std::uint32_t At(std::uint64_t n, std::size_t dimension) const;
+  [[nodiscard]] std::uint32_t Coordinate(std::uint64_t n, std::size_t dimension) const;
 
  private:
   std::vector<std::vector<std::uint32_t>> directions_;  ///< by dimension and bit of n

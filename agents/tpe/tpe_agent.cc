@@ -14,7 +14,7 @@
 namespace msc::agents {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 namespace {
 
@@ -31,18 +31,20 @@ std::size_t Share(double share, std::size_t of) {
 /// Returns the weights of the centres of good trials, 1 on average: by the hypervolume contribution
 /// of each in a search for a front, else equal. Source: Y. Ozaki et al., "Multiobjective
 /// tree-structured Parzen estimator", 2022, section 4.2.
-std::vector<double> WeightsOf(const std::vector<std::size_t>& good, const std::vector<Told>& trials,
-                              std::size_t objectives) {
+std::vector<double> WeightsOf(const std::vector<std::size_t>& good,
+                              const std::vector<TrialResult>& trials, std::size_t objectives) {
   constexpr std::size_t kMostObjectives = 4;  // with more, contributions take too long to compute
   constexpr double kAlike = 0.1;              // share of a weight that is equal for all
-  const auto counts = [&](const Told& told) { return told.Complete() && told.violation == 0; };
+  const auto counts = [&](const TrialResult& told) {
+    return told.Complete() && told.violation == 0;
+  };
   std::vector<double> weights(good.size(), 1.0);
   if (objectives < 2 || objectives > kMostObjectives) return weights;
   std::vector<double> reference;
   for (std::size_t k = 0; k < objectives; ++k) {
     double least = std::numeric_limits<double>::infinity();
     double most = -least;
-    for (const Told& told : trials) {
+    for (const TrialResult& told : trials) {
       if (!counts(told)) continue;
       least = std::min(least, told.objectives[k]);
       most = std::max(most, told.objectives[k]);
@@ -73,22 +75,23 @@ class TpeMethod final : public Method {
   TpeMethod(gym::AgentSetup setup, Goodness goodness)
       : setup_(std::move(setup)), goodness_(goodness) {}
 
-  void Learn(const History& history, std::span<const Told> /*round*/) override {
-    const std::vector<Told>& trials = history.trials();
+  void Learn(const History& history, std::span<const TrialResult> /*round*/) override {
+    const std::vector<TrialResult>& trials = history.trials();
     std::vector<std::size_t> order(trials.size());
     std::size_t good = 0;
     if (goodness_ == Goodness::kFront) {
-      std::vector<const Told*> pointers;
+      std::vector<const TrialResult*> pointers;
       pointers.reserve(trials.size());
-      for (const Told& told : trials) pointers.push_back(&told);
+      for (const TrialResult& told : trials) pointers.push_back(&told);
       order = SurvivalOrder(pointers);
       for (std::size_t i = 0; i < order.size(); ++i) pointers[i] = &trials[order[i]];
       // No member of the front is worse than another.
       good = std::max(Share(0.3, trials.size()), FrontSize(pointers));
     } else {
       std::iota(order.begin(), order.end(), std::size_t{0});
-      std::stable_sort(order.begin(), order.end(),
-                       [&](std::size_t a, std::size_t b) { return Better(trials[a], trials[b]); });
+      std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return IsBetterTrial(trials[a], trials[b]);
+      });
       good = Share(0.1, trials.size());
     }
     good = std::min({std::max(good, kLeastGood), kMostGood, order.size()});
@@ -103,7 +106,7 @@ class TpeMethod final : public Method {
   }
 
   void Propose(Draft& draft) const override {
-    const std::vector<Told>& trials = draft.history().trials();
+    const std::vector<TrialResult>& trials = draft.history().trials();
     if (trials.size() < kStart) return;
     std::vector<Parzen::Centre> good;
     std::vector<Parzen::Centre> bad;

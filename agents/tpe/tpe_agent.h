@@ -8,8 +8,8 @@ namespace msc::agents {
 
 /// Makes an agent with a multivariate tree-structured Parzen estimator over categorical decisions.
 ///
-/// It fits one density to the best trials (Better) and one to the rest, each a mixture with a
-/// kernel per trial. Of many draws from the first density it proposes the one with the largest
+/// It fits one density to the best trials (IsBetterTrial) and one to the rest, each a mixture with
+/// a kernel per trial. Of many draws from the first density it proposes the one with the largest
 /// ratio of the first to the second. Proposals of the same round count as bad for each other
 /// (constant liar), so that a round of 4 spreads. The first 5 trials are random unless there are as
 /// many earlier results.

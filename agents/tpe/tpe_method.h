@@ -6,7 +6,7 @@
 
 namespace msc::agents {
 
-/// Which trials count as good: the best by Better, or those that NSGA-II would keep.
+/// Which trials count as good: the best by IsBetterTrial, or those that NSGA-II would keep.
 enum class Goodness : unsigned char { kBest, kFront };
 
 /// Makes the method of the agents `tpe` and `motpe`, for portfolios.

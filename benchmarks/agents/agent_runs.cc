@@ -29,7 +29,7 @@ namespace {
 
 using msc::gym::Assignment;
 using msc::gym::SearchProblem;
-using msc::gym::Told;
+using msc::gym::TrialResult;
 using nlohmann::json;
 
 struct Run {
@@ -37,9 +37,9 @@ struct Run {
   double seconds = 0;
 };
 
-Told Try(SearchProblem& problem, const msc::gym::Objective& objective, std::uint64_t trial,
-         const Assignment& assignment) {
-  Told told{.trial = trial, .assignment = assignment, .objectives = {}};
+TrialResult Try(SearchProblem& problem, const msc::gym::Objective& objective, std::uint64_t trial,
+                const Assignment& assignment) {
+  TrialResult told{.trial = trial, .assignment = assignment, .objectives = {}};
   problem.Evaluate({&assignment, 1}, [&](std::size_t, const msc::gym::Evaluation& result) {
     told.failed = result.failure.has_value();
     if (told.failed) return;
@@ -56,7 +56,7 @@ Run Search(const std::string& agent_name, SearchProblem& problem,
   msc::agents::RegisterAll(registry);
   const auto agent = registry.Make(agent_name, AgentSetupFor(problem, objective, seed));
   Run run;
-  std::vector<Told> results;
+  std::vector<TrialResult> results;
   for (const auto& [name, anchor] : problem.Anchors()) {
     results.push_back(Try(problem, objective, results.size(), anchor));
     run.rows.push_back(msc::bench::RowOf(problem.decisions(), anchor));

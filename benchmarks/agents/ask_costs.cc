@@ -17,7 +17,7 @@
 
 namespace {
 
-using msc::gym::Told;
+using msc::gym::TrialResult;
 
 std::vector<msc::gym::Decision> Decisions(std::size_t count) {
   std::vector<msc::gym::Decision> decisions;
@@ -29,7 +29,7 @@ std::vector<msc::gym::Decision> Decisions(std::size_t count) {
 
 /// Time and loss add up, with a cost where neighbours differ.
 /// One objective is under a limit; of two a front is sought.
-Told Try(std::uint64_t trial, msc::gym::Assignment assignment, std::size_t objectives) {
+TrialResult Try(std::uint64_t trial, msc::gym::Assignment assignment, std::size_t objectives) {
   double time = 0;
   double loss = 0;
   for (std::size_t i = 0; i < assignment.size(); ++i) {
@@ -39,7 +39,7 @@ Told Try(std::uint64_t trial, msc::gym::Assignment assignment, std::size_t objec
     if (i > 0 && assignment[i] != assignment[i - 1]) time += 0.2;
   }
   const double excess = loss / (0.4 * static_cast<double>(assignment.size())) - 1;
-  Told told{.trial = trial, .assignment = std::move(assignment), .objectives = {time}};
+  TrialResult told{.trial = trial, .assignment = std::move(assignment), .objectives = {time}};
   if (objectives > 1) {
     told.objectives.push_back(loss);
     return told;
@@ -51,9 +51,9 @@ Told Try(std::uint64_t trial, msc::gym::Assignment assignment, std::size_t objec
 
 /// The mildest everywhere, its single changes, then random ones: what every agent needs to be past
 /// its first steps.
-std::vector<Told> Trials(std::size_t trials, std::size_t decisions, std::size_t objectives) {
+std::vector<TrialResult> Trials(std::size_t trials, std::size_t decisions, std::size_t objectives) {
   msc::Rng rng(3);
-  std::vector<Told> told;
+  std::vector<TrialResult> told;
   for (std::uint64_t trial = 0; trial < trials; ++trial) {
     msc::gym::Assignment assignment(decisions, 0);
     if (trial > 2 * decisions) {
@@ -92,7 +92,7 @@ Costs Measure(const std::string& name, std::size_t trials, std::size_t decisions
                                           .constraints = objectives > 1 ? 0U : 1U,
                                           .seed = 1,
                                           .first_trial = 1});
-  std::vector<Told> told = Trials(trials, decisions, objectives);
+  std::vector<TrialResult> told = Trials(trials, decisions, objectives);
   std::uint64_t next = trials;
   std::uint64_t counted = 0;
   double spent = 0;

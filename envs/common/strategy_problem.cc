@@ -57,9 +57,10 @@ void StrategyProblem::DoEvaluate(std::span<const gym::Assignment> batch, const D
   Measure(cost::Measure::kQualityAndLatency, batch, done, stop);
 }
 
-void StrategyProblem::DoEvaluateRoughly(std::size_t rung, std::span<const gym::Assignment> batch,
-                                        const Done& done, const std::function<bool()>& stop) {
-  Measure(rung == 0 ? cost::Measure::kRoughest : cost::Measure::kRough, batch, done, stop);
+void StrategyProblem::DoEvaluateRoughly(std::size_t fidelity,
+                                        std::span<const gym::Assignment> batch, const Done& done,
+                                        const std::function<bool()>& stop) {
+  Measure(fidelity == 0 ? cost::Measure::kRoughest : cost::Measure::kRough, batch, done, stop);
 }
 
 void StrategyProblem::Measure(cost::Measure what, std::span<const gym::Assignment> batch,
@@ -94,7 +95,7 @@ std::vector<std::string> StrategyProblem::Runners() const {
 
 std::map<std::string, double> StrategyProblem::LowerBounds() const {
   const Graph& graph = *context_.graph;
-  const Strategy least = NarrowedByTargets(graph, Least(), Runners());
+  const Strategy least = NarrowedByTargets(graph, NarrowestStrategy(), Runners());
   std::map<std::string, double> bounds = {
       // By definition these are >= 0; the uncompressed model attains 0.
       {std::string(kDistillLoss), 0.0},

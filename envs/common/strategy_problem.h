@@ -34,7 +34,7 @@ class StrategyProblem : public gym::SearchProblem {
   [[nodiscard]] virtual Strategy StrategyOf(const gym::Assignment& assignment) const = 0;
   /// Returns a strategy whose layers all have the fewest channels and the narrowest types that any
   /// assignment gives them, for the lower bounds in bounds.h. Other decisions do not matter.
-  [[nodiscard]] virtual Strategy Least() const = 0;
+  [[nodiscard]] virtual Strategy NarrowestStrategy() const = 0;
   /// Returns what the decisions themselves tell: features, without the last two columns, relevance
   /// and covers.
   [[nodiscard]] virtual gym::PriorKnowledge OwnPrior() const = 0;
@@ -45,9 +45,9 @@ class StrategyProblem : public gym::SearchProblem {
   [[nodiscard]] std::vector<std::string> DoMetrics() const override;
   void DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
                   const std::function<bool()>& stop) override;
-  [[nodiscard]] std::size_t DoRungs() const override { return 2; }
-  void DoEvaluateRoughly(std::size_t rung, std::span<const gym::Assignment> batch, const Done& done,
-                         const std::function<bool()>& stop) override;
+  [[nodiscard]] std::size_t DoFidelities() const override { return 2; }
+  void DoEvaluateRoughly(std::size_t fidelity, std::span<const gym::Assignment> batch,
+                         const Done& done, const std::function<bool()>& stop) override;
   /// Evaluates the strategies of `batch` with the effort `what`.
   void Measure(cost::Measure what, std::span<const gym::Assignment> batch, const Done& done,
                const std::function<bool()>& stop);

@@ -87,7 +87,7 @@ class CompressProblem final : public StrategyProblem {
                       (none ? "no layer to quantize" : "no channels to prune") +
                       "; search with the env quantize or prune alone");
     }
-    Order();
+    OrderDecisions();
   }
 
  private:
@@ -131,7 +131,7 @@ class CompressProblem final : public StrategyProblem {
   }
 
   /// Puts the decisions in the order of the network.
-  void Order() {
+  void OrderDecisions() {
     std::map<std::string, std::size_t> place;
     for (const NodeId id : context().graph->order()) {
       place.emplace(context().graph->node(id).name, place.size());
@@ -218,7 +218,8 @@ class CompressProblem final : public StrategyProblem {
   }
 
   /// Returns the choices of one kind, in the order of its own decisions.
-  [[nodiscard]] std::vector<std::int32_t> Of(Kind kind, const gym::Assignment& assignment) const {
+  [[nodiscard]] std::vector<std::int32_t> ChoicesOf(Kind kind,
+                                                    const gym::Assignment& assignment) const {
     std::vector<std::int32_t> choices(OfKind(kind).size());
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       if (parts_[i].kind == kind) choices[parts_[i].index] = assignment.at(i);
@@ -228,18 +229,18 @@ class CompressProblem final : public StrategyProblem {
 
   [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
     Strategy strategy =
-        layers_.StrategyOf(context_, Of(Kind::kLayer, assignment), Undecided().model_hash);
+        layers_.StrategyOf(context_, ChoicesOf(Kind::kLayer, assignment), Undecided().model_hash);
     strategy.prune =
-        channels_.PlanOf(Of(Kind::kDensity, assignment),
+        channels_.PlanOf(ChoicesOf(Kind::kDensity, assignment),
                          assignment.size() > parts_.size() ? assignment[parts_.size()] : 0);
     FitToSamples(context(), strategy);
-    places_.Place(Of(Kind::kTarget, assignment), strategy);
-    schedules_.Schedule(Of(Kind::kSchedule, assignment), strategy);
-    recipes_.Train(Of(Kind::kRecipe, assignment), strategy);
+    places_.Place(ChoicesOf(Kind::kTarget, assignment), strategy);
+    schedules_.Schedule(ChoicesOf(Kind::kSchedule, assignment), strategy);
+    recipes_.Train(ChoicesOf(Kind::kRecipe, assignment), strategy);
     return strategy;
   }
 
-  [[nodiscard]] Strategy Least() const override {
+  [[nodiscard]] Strategy NarrowestStrategy() const override {
     Strategy strategy = Undecided();
     strategy.quantize = layers_.LeastPlan();
     strategy.prune = channels_.LeastPlan();

@@ -228,7 +228,7 @@ class PartitionProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] Strategy Least() const override { return Undecided(); }
+  [[nodiscard]] Strategy NarrowestStrategy() const override { return Undecided(); }
 
   [[nodiscard]] std::string Meaning() const override {
     // The costs of regions determine which of them an assignment stands for.

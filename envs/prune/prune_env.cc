@@ -99,7 +99,7 @@ class PruneProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] Strategy Least() const override {
+  [[nodiscard]] Strategy NarrowestStrategy() const override {
     Strategy strategy = Undecided();
     strategy.prune = choices_.LeastPlan();
     return strategy;

@@ -40,7 +40,7 @@ class QuantizeProblem final : public StrategyProblem {
     return choices_.StrategyOf(context_, assignment, Undecided().model_hash);
   }
 
-  [[nodiscard]] Strategy Least() const override {
+  [[nodiscard]] Strategy NarrowestStrategy() const override {
     Strategy strategy = Undecided();
     strategy.quantize = choices_.LeastPlan();
     return strategy;

@@ -75,7 +75,7 @@ class ScheduleProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] Strategy Least() const override { return Undecided(); }
+  [[nodiscard]] Strategy NarrowestStrategy() const override { return Undecided(); }
 
   [[nodiscard]] std::string Meaning() const override {
     // The layers that each decision applies to.

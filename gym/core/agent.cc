@@ -38,8 +38,8 @@ std::vector<Assignment> Agent::Ask(std::uint64_t first, std::size_t count) {
   return proposals;
 }
 
-void Agent::Tell(std::span<const Told> results) {
-  for (const Told& told : results) {
+void Agent::Tell(std::span<const TrialResult> results) {
+  for (const TrialResult& told : results) {
     Check(!last_told_ || told.trial > *last_told_, "an agent is told each trial once, in order");
     Check(Fits(setup_.decisions, told.assignment), "an agent is told choices in range");
     const bool valued = !told.failed && !told.unknown;

@@ -13,7 +13,7 @@ namespace msc::gym {
 
 /// A finished trial as the study reports it to an agent. Objectives and constraints are in the
 /// study's order; both are empty if the trial failed or its result is unknown.
-struct Told {
+struct TrialResult {
   std::uint64_t trial = 0;
   Assignment assignment;
   std::vector<double> objectives;  ///< smaller is better
@@ -78,7 +78,7 @@ class Agent {
   /// Reports results in ascending trial number, each trial once over the agent's life, including
   /// trials before first_trial (anchors). Throws InternalError if the order is wrong or a result
   /// does not fit the setup.
-  void Tell(std::span<const Told> results);
+  void Tell(std::span<const TrialResult> results);
   /// Returns how many trials may be requested before the next Tell; absent if proposals do not
   /// depend on results.
   [[nodiscard]] std::optional<std::size_t> round() const { return DoRound(); }
@@ -88,7 +88,7 @@ class Agent {
 
  private:
   [[nodiscard]] virtual std::vector<Assignment> DoAsk(std::uint64_t first, std::size_t count) = 0;
-  virtual void DoTell(std::span<const Told> /*results*/) {}
+  virtual void DoTell(std::span<const TrialResult> /*results*/) {}
   [[nodiscard]] virtual std::optional<std::size_t> DoRound() const { return std::nullopt; }
 
   AgentSetup setup_;

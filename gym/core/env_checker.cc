@@ -295,7 +295,7 @@ void CheckCovers(const EnvMaker& make, Findings& findings) {
   }
 }
 
-void CheckRungs(const EnvMaker& make, Repeats repeats, Findings& findings) {
+void CheckFidelities(const EnvMaker& make, Repeats repeats, Findings& findings) {
   const auto env = make();
   SearchProblem* problem = env->problem();
   if (problem == nullptr) return;
@@ -306,10 +306,10 @@ void CheckRungs(const EnvMaker& make, Repeats repeats, Findings& findings) {
     for (const auto& [metric, value] : evaluation.metrics) set.insert(metric);
     return set;
   };
-  for (std::size_t rung = 0; rung < problem->rungs(); ++rung) {
+  for (std::size_t fidelity = 0; fidelity < problem->fidelities(); ++fidelity) {
     const auto evaluate = [&] {
       std::vector<Evaluation> rough(samples.size());
-      problem->EvaluateRoughly(rung, samples, [&](std::size_t i, const Evaluation& evaluation) {
+      problem->EvaluateRoughly(fidelity, samples, [&](std::size_t i, const Evaluation& evaluation) {
         rough[i] = evaluation;
       });
       return rough;
@@ -322,7 +322,7 @@ void CheckRungs(const EnvMaker& make, Repeats repeats, Findings& findings) {
     findings.Expect(!IsExact(*env, repeats) || rough == evaluate(),
                     "problem: evaluating roughly again gives something else");
     problem->EvaluateRoughly(
-        rung, samples, [](std::size_t, const Evaluation&) {}, [] { return true; });
+        fidelity, samples, [](std::size_t, const Evaluation&) {}, [] { return true; });
   }
 }
 
@@ -415,7 +415,7 @@ std::vector<std::string> CheckEnv(const EnvMaker& make, Repeats repeats) {
   findings.Try("evaluations", [&] { CheckEvaluations(make, repeats, findings); });
   findings.Try("sums", [&] { CheckSums(make, findings); });
   findings.Try("covers", [&] { CheckCovers(make, findings); });
-  findings.Try("rungs", [&] { CheckRungs(make, repeats, findings); });
+  findings.Try("fidelities", [&] { CheckFidelities(make, repeats, findings); });
   findings.Try("walks", [&] { CheckWalks(make, repeats, findings); });
   return findings.Take();
 }

@@ -69,13 +69,13 @@ void SearchProblem::Evaluate(std::span<const Assignment> batch, const Done& done
   Run(std::nullopt, batch, done, stop);
 }
 
-void SearchProblem::EvaluateRoughly(std::size_t rung, std::span<const Assignment> batch,
+void SearchProblem::EvaluateRoughly(std::size_t fidelity, std::span<const Assignment> batch,
                                     const Done& done, const std::function<bool()>& stop) {
-  Check(rung < rungs(), "a problem that is evaluated roughly has a way to do so");
-  Run(rung, batch, done, stop);
+  Check(fidelity < fidelities(), "a problem that is evaluated roughly has a way to do so");
+  Run(fidelity, batch, done, stop);
 }
 
-void SearchProblem::Run(std::optional<std::size_t> rung, std::span<const Assignment> batch,
+void SearchProblem::Run(std::optional<std::size_t> fidelity, std::span<const Assignment> batch,
                         const Done& done, const std::function<bool()>& stop) {
   Check(static_cast<bool>(done), "Evaluate is given a function to report to");
   const ChoiceMask mask = MaskFunction();
@@ -96,8 +96,8 @@ void SearchProblem::Run(std::optional<std::size_t> rung, std::span<const Assignm
     stopped = stopped || (stop && stop());
     return stopped;
   };
-  if (rung) {
-    DoEvaluateRoughly(*rung, batch, report, ask);
+  if (fidelity) {
+    DoEvaluateRoughly(*fidelity, batch, report, ask);
   } else {
     DoEvaluate(batch, report, ask);
   }

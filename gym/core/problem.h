@@ -24,7 +24,7 @@ struct Evaluation {
   std::string record;  ///< JSON text with all measurements, for journal and report
   /// For each round of a race, roughest first: the rough metrics that the objective names; an entry
   /// is empty if the candidate was not evaluated in that round. Empty if it did not race.
-  std::vector<std::map<std::string, double>> rungs = {};
+  std::vector<std::map<std::string, double>> rough_metrics = {};
   /// Whether the race dropped the candidate: `metrics` are then those of its last round.
   bool dropped = false;
   /// Returns whether there are full results.
@@ -69,10 +69,10 @@ class SearchProblem {
                 const std::function<bool()>& stop = {});
   /// Returns the number of cheaper, less exact evaluation modes (fewer samples, fewer repetitions),
   /// the rounds of a race. Often 0.
-  [[nodiscard]] std::size_t rungs() const { return DoRungs(); }
-  /// Evaluates as Evaluate does, but in mode `rung`; 0 is the roughest. Throws InternalError if
+  [[nodiscard]] std::size_t fidelities() const { return DoFidelities(); }
+  /// Evaluates as Evaluate does, but in mode `fidelity`; 0 is the roughest. Throws InternalError if
   /// there is no such mode.
-  void EvaluateRoughly(std::size_t rung, std::span<const Assignment> batch, const Done& done,
+  void EvaluateRoughly(std::size_t fidelity, std::span<const Assignment> batch, const Done& done,
                        const std::function<bool()>& stop = {});
   /// Passes an earlier result of a resumed study to the problem, each assignment once, in order.
   /// For problems whose evaluation depends on earlier results.
@@ -92,8 +92,8 @@ class SearchProblem {
   [[nodiscard]] std::string Hash() const { return DoHash(); }
 
  private:
-  /// Evaluates in mode `rung`, or fully if it is absent.
-  void Run(std::optional<std::size_t> rung, std::span<const Assignment> batch, const Done& done,
+  /// Evaluates in mode `fidelity`, or fully if it is absent.
+  void Run(std::optional<std::size_t> fidelity, std::span<const Assignment> batch, const Done& done,
            const std::function<bool()>& stop);
   [[nodiscard]] virtual const std::vector<Decision>& DoDecisions() const = 0;
   [[nodiscard]] virtual bool DoMasked() const { return false; }
@@ -105,9 +105,9 @@ class SearchProblem {
   /// Implements Evaluate. `done` and `stop` are never empty.
   virtual void DoEvaluate(std::span<const Assignment> batch, const Done& done,
                           const std::function<bool()>& stop) = 0;
-  [[nodiscard]] virtual std::size_t DoRungs() const { return 0; }
-  /// Implements EvaluateRoughly. `rung` < DoRungs(); `done` and `stop` are never empty.
-  virtual void DoEvaluateRoughly(std::size_t /*rung*/, std::span<const Assignment> /*batch*/,
+  [[nodiscard]] virtual std::size_t DoFidelities() const { return 0; }
+  /// Implements EvaluateRoughly. `fidelity` < DoFidelities(); `done` and `stop` are never empty.
+  virtual void DoEvaluateRoughly(std::size_t /*fidelity*/, std::span<const Assignment> /*batch*/,
                                  const Done& /*done*/, const std::function<bool()>& /*stop*/) {}
   virtual void DoRecall(const Assignment& /*assignment*/, const Evaluation& /*evaluation*/) {}
   [[nodiscard]] virtual std::vector<std::pair<std::string, Assignment>> DoAnchors() const {

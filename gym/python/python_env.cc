@@ -50,7 +50,7 @@ PythonEnv::PythonEnv(PythonEnv& inner, std::unique_ptr<Env> env)
     : env_(std::move(env)), live_(env_.get()), inner_(&inner) {}
 
 PythonEnv::PythonEnv(PythonEnv& inner, const EnvWrapper& wrapper)
-    : PythonEnv(inner, wrapper.wrap(Borrow(inner.env()))) {}
+    : PythonEnv(inner, wrapper.wrap(BorrowEnv(inner.env()))) {}
 
 std::unique_ptr<PythonEnv> PythonEnv::Another() {
   Check(inner_ == nullptr, "others are made of the env that prepared the model");

@@ -79,7 +79,7 @@ class PythonVectorEnv {
   static std::vector<std::unique_ptr<Env>> Borrowed(const std::vector<PythonEnv*>& envs) {
     std::vector<std::unique_ptr<Env>> borrowed;
     borrowed.reserve(envs.size());
-    for (PythonEnv* env : envs) borrowed.push_back(Borrow(env->env()));
+    for (PythonEnv* env : envs) borrowed.push_back(BorrowEnv(env->env()));
     return borrowed;
   }
   std::deque<Turn> TakeTurns() {

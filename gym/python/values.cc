@@ -102,7 +102,7 @@ py::dict ToPython(const StudyResult& result, const Objective& objective) {
   for (const Trial& trial : result.trials) {
     trials.append(py::dict("number"_a = trial.number, "source"_a = trial.source,
                            "assignment"_a = trial.assignment, "repeated"_a = trial.repeated,
-                           "feasible"_a = Feasible(objective, trial),
+                           "feasible"_a = IsFeasible(objective, trial),
                            "evaluation"_a = ToPython(trial.evaluation)));
   }
   return py::dict("trials"_a = trials, "best"_a = result.best, "pareto"_a = result.pareto,

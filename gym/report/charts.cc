@@ -108,7 +108,7 @@ Html BestSoFar(std::span<const ReportMark> marks, const PlotAxis& x, const PlotA
   std::optional<double> best;
   for (const ReportMark& mark : marks) {
     if (!mark.feasible || (best && *mark.latency >= *best)) continue;
-    const double at = x.At(static_cast<double>(mark.number));
+    const double at = x.PixelOf(static_cast<double>(mark.number));
     path += best ? Markup("H", at, "V", y.Clamped(*mark.latency))
                  : Markup("M", at, " ", y.Clamped(*mark.latency));
     best = mark.latency;
@@ -121,7 +121,7 @@ Html FailedLane(std::span<const ReportMark> marks, const PlotAxis& x, double y) 
   Html lane;
   for (const ReportMark& mark : marks) {
     if (!mark.failed) continue;
-    const double at = x.At(static_cast<double>(mark.number));
+    const double at = x.PixelOf(static_cast<double>(mark.number));
     lane += Markup("<path d='M", at - 3, " ", y - 3, "l6 6m0 -6l-6 6'", Attributes(mark, "failed"),
                    "/>");
   }
@@ -158,7 +158,7 @@ Html Front(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis&
     return beaten;
   });
   // The clip path hides lines above the plot; the bound keeps SVG coordinates small.
-  const auto above = [&](double quality) { return std::max(y.At(quality), y.to - 1000); };
+  const auto above = [&](double quality) { return std::max(y.PixelOf(quality), y.to - 1000); };
   Html path = Markup("M", x.Clamped(*front.front()->latency), " ", y.to - 1000, "V",
                      above(*front.front()->quality));
   for (const ReportMark* mark : front) {
@@ -203,14 +203,14 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
   PlotLabels labels(frame);
   Html names;
   for (const ReportMark* mark : ByRank(marks)) {
-    const double at = x.At(static_cast<double>(mark->number));
+    const double at = x.PixelOf(static_cast<double>(mark->number));
     const double height = y.Clamped(*mark->latency);
     svg += Shape(*mark, at, height, !y.Holds(*mark->latency));
     labels.Avoid(at, height);
   }
   for (const ReportMark& mark : marks) {
     if (!mark.best) continue;
-    names += labels.Place(x.At(static_cast<double>(mark.number)), y.Clamped(*mark.latency),
+    names += labels.Place(x.PixelOf(static_cast<double>(mark.number)), y.Clamped(*mark.latency),
                           "best: " + Significant(mark.latency, 3));
   }
   return Markup(svg, names, "</svg>");

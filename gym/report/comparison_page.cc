@@ -115,14 +115,14 @@ Html Draw(const ComparisonView& view, const Chart& chart) {
     if (steps.empty()) continue;
     Html path;
     for (const Step& step : steps) {
-      const double at = x.At(chart.at(step));
+      const double at = x.PixelOf(chart.at(step));
       path += path.text.empty() ? Markup("M", at, " ", y.Clamped(step.value))
                                 : Markup("H", at, "V", y.Clamped(step.value));
       points += Markup("<circle class='mark' cx='", at, "' cy='", y.Clamped(step.value),
                        "' r='3.5' fill='", ColourOf(i), "' data-trial='", i, ":", step.trial,
                        "' data-tip='", TipOf(view, i, step), "'/>");
     }
-    const double end = x.At(chart.end(view.runs[i]));
+    const double end = x.PixelOf(chart.end(view.runs[i]));
     svg += Markup("<path class='line'", StrokeOf(i), " d='", path, "H", end, "'/>");
     names += labels.Place(end, y.Clamped(steps.back().value), view.runs[i].name);
   }

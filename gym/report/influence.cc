@@ -189,13 +189,13 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
     pole.axis.from = frame.bottom;
     pole.axis.to = frame.top;
     const double x = frame.left + step * static_cast<double>(i);
-    svg += Markup("<line class='grid' x1='", x, "' x2='", x, "' y1='", frame.top, "' y2='",
-                  frame.bottom, "'/><text class='title' x='", x,
-                  "' y='20' text-anchor='middle' data-pole='",
-                  pole.labels.size() < 2 ? 0.0 : std::abs(pole.axis.At(1) - pole.axis.At(0)),
-                  "' data-tip='", pole.title, "'>", Short(pole.title), "</text>");
+    svg += Markup(
+        "<line class='grid' x1='", x, "' x2='", x, "' y1='", frame.top, "' y2='", frame.bottom,
+        "'/><text class='title' x='", x, "' y='20' text-anchor='middle' data-pole='",
+        pole.labels.size() < 2 ? 0.0 : std::abs(pole.axis.PixelOf(1) - pole.axis.PixelOf(0)),
+        "' data-tip='", pole.title, "'>", Short(pole.title), "</text>");
     const auto label = [&](double value, const std::string& text) {
-      svg += Markup("<text class='tick' x='", x - 5, "' y='", pole.axis.At(value) + 4,
+      svg += Markup("<text class='tick' x='", x - 5, "' y='", pole.axis.PixelOf(value) + 4,
                     "' text-anchor='end'>", text, "</text>");
     };
     for (std::size_t k = 0; k < pole.labels.size(); ++k) {

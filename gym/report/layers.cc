@@ -256,7 +256,7 @@ Html FrontSection(const ReportInput& input, std::span<const ReportMark> marks) {
       "<div class='scroll'><table><thead><tr><th class='num'>trial</th>"
       "<th class='num'>",
       input.latency.title, "</th><th class='num'>", input.quality.title, "</th>",
-      Heads(input.others), "<th>limits</th><th>choices</th></tr></thead><tbody>", rows,
+      AxisHeads(input.others), "<th>limits</th><th>choices</th></tr></thead><tbody>", rows,
       "</tbody></table></div></section>");
 }
 

@@ -101,7 +101,7 @@ Html BarCell(std::optional<double> value, double largest, const std::string& tex
                 "</span></td>");
 }
 
-Html Heads(const std::vector<ReportAxis>& axes) {
+Html AxisHeads(const std::vector<ReportAxis>& axes) {
   Html heads;
   for (const ReportAxis& axis : axes) heads += Markup("<th class='num'>", axis.title, "</th>");
   return heads;
@@ -125,7 +125,7 @@ std::string WithUnit(std::optional<double> value, const ReportAxis& axis) {
          axis.unit;
 }
 
-std::vector<ReportMark> Marks(const ReportInput& input) {
+std::vector<ReportMark> ReportMarks(const ReportInput& input) {
   constexpr std::string_view kAnchor = "anchor:";
   const std::vector<Trial>& trials = input.study.trials;
   std::vector<ReportMark> marks;

@@ -33,7 +33,7 @@ struct ReportMark {
 };
 
 /// Returns one mark per trial, in order. Validates everything that it reads from `input`.
-[[nodiscard]] std::vector<ReportMark> Marks(const ReportInput& input);
+[[nodiscard]] std::vector<ReportMark> ReportMarks(const ReportInput& input);
 
 /// Returns whether axes must include this trial even if it is an outlier (RobustHigh). For models:
 /// the best trial and the feasible front. For recipes: also the front without feasible trials, and
@@ -55,7 +55,7 @@ struct ReportMark {
 [[nodiscard]] Html BarCell(std::optional<double> value, double largest, const std::string& text);
 
 /// Returns the heads of numeric columns, one per axis.
-[[nodiscard]] Html Heads(const std::vector<ReportAxis>& axes);
+[[nodiscard]] Html AxisHeads(const std::vector<ReportAxis>& axes);
 
 /// Formats a value of an axis with `digits` significant digits, a count with all digits.
 [[nodiscard]] std::string OnAxis(std::optional<double> value, const ReportAxis& axis, int digits);

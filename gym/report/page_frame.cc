@@ -67,7 +67,7 @@ std::string ScriptedPage(const std::string& title, const Html& body) {
              scripts));
 }
 
-Html Scrolling(std::string_view label, const Html& content) {
+Html ScrollingBox(std::string_view label, const Html& content) {
   return Markup("<div class='scroll' tabindex='0' role='region' aria-label='", label, "'>", content,
                 "</div>");
 }

@@ -16,6 +16,6 @@ namespace msc::gym {
 
 /// Returns a box around content that may be wider than the page, for pages without script. Tab
 /// reaches it and the arrow keys scroll it. `label` names its content for screen readers.
-[[nodiscard]] Html Scrolling(std::string_view label, const Html& content);
+[[nodiscard]] Html ScrollingBox(std::string_view label, const Html& content);
 
 }  // namespace msc::gym

@@ -19,7 +19,7 @@ std::string Shortened(const std::string& text, std::size_t most) {
 }  // namespace
 
 double PlotAxis::Clamped(double value) const {
-  return At(std::clamp(value, low, high));
+  return PixelOf(std::clamp(value, low, high));
 }
 
 PlotAxis MakeAxis(double low, double high, int count) {
@@ -80,16 +80,16 @@ Html OpenPlot(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& 
              frame.top, "' width='", frame.right - frame.left, "' height='",
              frame.bottom - frame.top, "'/></clipPath></defs><g class='scale'>");
   for (const double tick : y.ticks) {
-    svg +=
-        Markup("<line class='grid' x1='", frame.left, "' x2='", frame.right, "' y1='", y.At(tick),
-               "' y2='", y.At(tick), "'/><text class='tick' x='", frame.left - 8, "' y='",
-               y.At(tick) + 4, "' text-anchor='end'>", Fixed(tick, y.digits), "</text>");
+    svg += Markup("<line class='grid' x1='", frame.left, "' x2='", frame.right, "' y1='",
+                  y.PixelOf(tick), "' y2='", y.PixelOf(tick), "'/><text class='tick' x='",
+                  frame.left - 8, "' y='", y.PixelOf(tick) + 4, "' text-anchor='end'>",
+                  Fixed(tick, y.digits), "</text>");
   }
   for (const double tick : x.ticks) {
-    svg +=
-        Markup("<line class='grid faint' x1='", x.At(tick), "' x2='", x.At(tick), "' y1='",
-               frame.top, "' y2='", frame.bottom, "'/><text class='tick' x='", x.At(tick), "' y='",
-               frame.bottom + 18, "' text-anchor='middle'>", Fixed(tick, x.digits), "</text>");
+    svg += Markup("<line class='grid faint' x1='", x.PixelOf(tick), "' x2='", x.PixelOf(tick),
+                  "' y1='", frame.top, "' y2='", frame.bottom, "'/><text class='tick' x='",
+                  x.PixelOf(tick), "' y='", frame.bottom + 18, "' text-anchor='middle'>",
+                  Fixed(tick, x.digits), "</text>");
   }
   svg += Markup("</g><text class='title' x='", frame.right, "' y='", frame.bottom + 38,
                 "' text-anchor='end'>", titles.x, "</text><text class='title' x='", 4.0, "' y='",

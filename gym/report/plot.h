@@ -17,10 +17,10 @@ struct PlotAxis {
   std::vector<double> ticks;
   int digits = 0;  ///< decimals that the ticks need
 
-  [[nodiscard]] double At(double value) const {
+  [[nodiscard]] double PixelOf(double value) const {
     return from + (value - low) / (high - low) * (to - from);
   }
-  [[nodiscard]] double Clamped(double value) const;  ///< At, clamped to the axis
+  [[nodiscard]] double Clamped(double value) const;  ///< PixelOf, clamped to the axis
   [[nodiscard]] bool Holds(double value) const { return value >= low && value <= high; }
 };
 

@@ -27,7 +27,7 @@ Html Charts(const ReportInput& input, std::span<const ReportMark> marks) {
 }  // namespace
 
 std::string RenderReport(const ReportInput& input) {
-  const std::vector<ReportMark> marks = Marks(input);
+  const std::vector<ReportMark> marks = ReportMarks(input);
   const Html body =
       Markup(HeadlineSection(input, marks), Charts(input, marks), FinalistSection(input),
              LayerSection(input), BreakdownSection(input), DecisionSection(input, marks),

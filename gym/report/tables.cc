@@ -49,8 +49,8 @@ Html Whisker(const ReportFinalist& finalist, const PlotAxis& axis, std::optional
   const std::optional<Measured> drawn = Drawn(finalist);
   if (!Known(drawn)) return {};
   const auto& [value, low, high] = *drawn;
-  const Html line = baseline ? Markup("<line class='line baseline' x1='", axis.At(*baseline),
-                                      "' x2='", axis.At(*baseline), "' y1='0' y2='20'/>")
+  const Html line = baseline ? Markup("<line class='line baseline' x1='", axis.PixelOf(*baseline),
+                                      "' x2='", axis.PixelOf(*baseline), "' y1='0' y2='20'/>")
                              : Html{};
   const auto text = [&](double end) { return baseline ? Fixed(end, 3) : Significant(end, 3); };
   const double left = axis.Clamped(low);
@@ -157,7 +157,7 @@ Html FinalistSection(const ReportInput& input) {
   if (input.finalists.empty()) return {};
   if (input.subject == ReportSubject::kRecipe) return RecipeFinalists(input);
   const PlotAxis axis = WhiskerAxis(input.finalists, kAsFast);
-  const Html heads = Heads(input.final_axes);
+  const Html heads = AxisHeads(input.final_axes);
   Html rows;
   for (const ReportFinalist& finalist : input.finalists) {
     rows += FinalistRow(finalist, input, axis);
@@ -270,7 +270,7 @@ Html TrialSection(const ReportInput& input, std::span<const ReportMark> marks) {
                 " trials</h2></summary><div class='scroll'><table class='sortable'><thead><tr>"
                 "<th class='num'>trial</th><th>source</th><th>state</th><th class='num'>",
                 input.latency.title, "</th><th class='num'>", input.quality.title, "</th>",
-                Heads(input.others),
+                AxisHeads(input.others),
                 "<th class='num'>seconds</th><th>choices</th></tr></thead><tbody>", rows,
                 "</tbody></table></div></details></section>");
 }

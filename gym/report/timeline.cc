@@ -59,10 +59,10 @@ Html Bar(const ReportTask& task, const ReportMark* mark, const PlotAxis& x, doub
     state = mark->best ? "best" : StateOf(*mark);
   }
   tip += mark != nullptr ? mark->tip : "no trial: a measurement of one decision alone";
-  const double left = x.At(task.from / unit);
+  const double left = x.PixelOf(task.from / unit);
   const Html trial = mark != nullptr ? Markup(" data-trial='", mark->number, "'") : Html{};
   return Markup("<rect class='mark ", state, "' x='", left, "' y='", y + 3, "' width='",
-                std::max(1.0, x.At(task.to / unit) - left), "' height='", kRow - 6, "'", trial,
+                std::max(1.0, x.PixelOf(task.to / unit) - left), "' height='", kRow - 6, "'", trial,
                 " data-tip='", tip, "'/>");
 }
 

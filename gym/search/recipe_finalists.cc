@@ -174,7 +174,7 @@ bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials
                     const Retraining& how, Findings& findings) {
   std::vector<const Trial*> chosen;
   for (const std::size_t index : RankTrials(objective, trials)) {
-    if (chosen.size() < count && Feasible(objective, trials[index])) {
+    if (chosen.size() < count && IsFeasible(objective, trials[index])) {
       chosen.push_back(&trials[index]);
     }
   }

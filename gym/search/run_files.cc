@@ -35,7 +35,7 @@ std::string ParetoJson(const Objective& objective, const StudyResult& study) {
     list.push_back({{"trial", trial.number},
                     {"source", trial.source},
                     {"assignment", trial.assignment},
-                    {"feasible", Feasible(objective, trial)},
+                    {"feasible", IsFeasible(objective, trial)},
                     {"metrics", trial.evaluation.metrics}});
   }
   return FactText(kParetoFormat, {{"trials", std::move(list)}}, 2);

@@ -98,7 +98,7 @@ std::vector<Trial> Promising(const Objective& objective, const std::vector<Trial
   std::vector<Trial> unknown;
   for (const Trial& trial : trials) {
     const bool told = HasMetrics(objective, trial.evaluation);
-    (!told ? unknown : Feasible(objective, trial) ? feasible : rest).push_back(trial);
+    (!told ? unknown : IsFeasible(objective, trial) ? feasible : rest).push_back(trial);
   }
   std::vector<Trial> order;
   const std::vector<std::size_t> front = ParetoOf(objective, feasible);
@@ -162,7 +162,7 @@ Seeds SeedsFrom(const EarlierSearch& earlier, const SearchSetup& now,
     if (!assignment || !IsLegal(mask, *assignment) || !seen.insert(*assignment).second) continue;
     fitting.push_back(trial);
     fitting.back().assignment = *assignment;
-    fitting.back().evaluation.rungs.clear();
+    fitting.back().evaluation.rough_metrics.clear();
   }
   Seeds seeds;
   const std::string difference = Difference(earlier, now, problem);

@@ -36,7 +36,7 @@ std::optional<std::size_t> FindUncompressedTrial(const Objective& objective,
   const auto it = std::find_if(trials.begin(), trials.end(), [&](const Trial& trial) {
     return std::all_of(trial.assignment.begin(), trial.assignment.end(),
                        [](std::int32_t choice) { return choice == 0; }) &&
-           Feasible(objective, trial);
+           IsFeasible(objective, trial);
   });
   if (it == trials.end()) return std::nullopt;
   return static_cast<std::size_t>(it - trials.begin());

@@ -86,9 +86,9 @@ bool AskTell::Refill() {
 
 /// Sends the agent all results up to the first missing trial number.
 void AskTell::TellAgent() {
-  std::vector<Told> results;
+  std::vector<TrialResult> results;
   for (auto it = done_.find(told_); it != done_.end() && it->first == told_; ++it, ++told_) {
-    results.push_back(ToldOf(objective_, it->second));
+    results.push_back(TrialResultOf(objective_, it->second));
   }
   if (!results.empty()) agent_.Tell(results);
 }

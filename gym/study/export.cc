@@ -104,7 +104,7 @@ std::string StudyAsCsv(const StudyHeader& header, std::span<const Trial> trials,
   for (const Trial& trial : trials) {
     std::vector<std::string> cells = {std::to_string(trial.number),
                                       Cell(trial.source),
-                                      Feasible(header.objective, trial) ? "true" : "false",
+                                      IsFeasible(header.objective, trial) ? "true" : "false",
                                       trial.repeated ? "true" : "false",
                                       Cell(FailureOf(trial)),
                                       Cell(trial.seconds)};

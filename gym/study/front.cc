@@ -34,7 +34,7 @@ bool FeasibleFront::Add(const Trial& trial) {
   std::vector<double> values = ObjectiveValues(objective_, trial.evaluation);
   Raise(of_all_, values);
   if (trial.source.starts_with("anchor:")) Raise(of_baselines_, values);
-  if (!Feasible(objective_, trial)) return false;
+  if (!IsFeasible(objective_, trial)) return false;
   const bool beaten = std::any_of(points_.begin(), points_.end(), [&](const auto& point) {
     return std::equal(point.begin(), point.end(), values.begin(), std::less_equal<>{});
   });
@@ -74,7 +74,7 @@ std::vector<SourceShare> SharesOf(const Objective& objective, std::span<const Tr
     share->failed += trial.evaluation.failure ? 1 : 0;
     share->repeated += trial.repeated ? 1 : 0;
     const bool joined = front.Add(trial);
-    if (!Feasible(objective, trial)) continue;
+    if (!IsFeasible(objective, trial)) continue;
     ++share->feasible;
     std::vector<double> values = ObjectiveValues(objective, trial.evaluation);
     if (!share->best || values < least[source]) {

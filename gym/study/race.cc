@@ -26,21 +26,21 @@ bool AnyDiffer(std::span<const double> values) {
 }  // namespace
 
 RacingProblem::RacingProblem(SearchProblem& inner, Objective objective, RaceOptions options,
-                             Say say)
+                             Listener listener)
     : inner_(inner),
       objective_(std::move(objective)),
       options_(options),
-      say_(std::move(say)),
-      rungs_(inner.rungs()) {
+      listener_(std::move(listener)),
+      stages_(inner.fidelities()) {
   Check(options_.keep_one_in >= 2 && options_.pairs >= 3 && options_.audit_one_in >= 1,
         "a race drops some, and watches some");
-  if (rungs_.empty()) {
+  if (stages_.empty()) {
     throw UserError("this problem cannot be evaluated roughly; leave out 'race'");
   }
 }
 
 bool RacingProblem::racing() const noexcept {
-  return std::ranges::any_of(rungs_, &Rung::live);
+  return std::ranges::any_of(stages_, &Stage::live);
 }
 
 bool RacingProblem::CountRacer() {
@@ -54,7 +54,7 @@ RacingProblem::Rank RacingProblem::RankOf(const std::map<std::string, double>& m
           .violation = Violation(objective_, evaluation)};
 }
 
-std::map<std::string, double> RacingProblem::Named(
+std::map<std::string, double> RacingProblem::ObjectiveMetrics(
     const std::map<std::string, double>& metrics) const {
   std::map<std::string, double> named;
   for (const std::string& metric : objective_.minimize) named[metric] = metrics.at(metric);
@@ -64,20 +64,21 @@ std::map<std::string, double> RacingProblem::Named(
   return named;
 }
 
-bool RacingProblem::AmongBest(const Rung& rung, const Rank& rank) const {
+bool RacingProblem::AmongBest(const Stage& stage, const Rank& rank) const {
   const auto beats = [&](const Rank& other) {
     if (other.violation != rank.violation) return other.violation < rank.violation;
     return Dominates(other.objectives, rank.objectives);
   };
-  const auto better = std::ranges::count_if(rung.seen, beats);
-  const std::size_t kept = (rung.seen.size() + options_.keep_one_in - 1) / options_.keep_one_in;
+  const auto better = std::ranges::count_if(stage.seen, beats);
+  const std::size_t kept = (stage.seen.size() + options_.keep_one_in - 1) / options_.keep_one_in;
   return std::cmp_less(better, kept);
 }
 
-void RacingProblem::LeaveOut(std::size_t number, const std::string& why) {
-  rungs_[number].live = false;
-  if (!say_) return;
-  say_(racing() ? "candidates skip stage " + std::to_string(number + 1) + " of the race: " + why
+void RacingProblem::DisableStage(std::size_t number, const std::string& why) {
+  stages_[number].live = false;
+  if (!listener_) return;
+  listener_(racing()
+                ? "candidates skip stage " + std::to_string(number + 1) + " of the race: " + why
                 : "the race is over: " + why);
 }
 
@@ -101,24 +102,24 @@ std::string RacingProblem::DoubtOf(const std::string& metric, std::span<const do
   return text;
 }
 
-void RacingProblem::Watch() {
-  for (std::size_t number = 0; number < rungs_.size(); ++number) {
-    if (!rungs_[number].live) continue;
-    for (const auto& [metric, values] : rungs_[number].pairs) {
+void RacingProblem::DisableUninformativeStages() {
+  for (std::size_t number = 0; number < stages_.size(); ++number) {
+    if (!stages_[number].live) continue;
+    for (const auto& [metric, values] : stages_[number].pairs) {
       const auto& [rough, full] = values;
       if (rough.size() < options_.pairs) break;
       const std::string doubt = DoubtOf(metric, rough, full);
       if (doubt.empty()) continue;
-      LeaveOut(number, doubt);
+      DisableStage(number, doubt);
       break;
     }
   }
 }
 
-void RacingProblem::Pair(const Evaluation& evaluation) {
-  for (std::size_t number = 0; number < evaluation.rungs.size(); ++number) {
-    for (const auto& [metric, value] : evaluation.rungs[number]) {
-      auto& [rough, full] = rungs_[number].pairs[metric];
+void RacingProblem::AddPairs(const Evaluation& evaluation) {
+  for (std::size_t number = 0; number < evaluation.rough_metrics.size(); ++number) {
+    for (const auto& [metric, value] : evaluation.rough_metrics[number]) {
+      auto& [rough, full] = stages_[number].pairs[metric];
       rough.push_back(value);
       full.push_back(evaluation.metrics.at(metric));
     }
@@ -137,11 +138,12 @@ void RacingProblem::CheckRecalled(const Evaluation& evaluation) const {
               return evaluation.failure || evaluation.metrics.contains(metric.first);
             }));
   };
-  if (!evaluation.rungs.empty() && evaluation.rungs.size() != rungs_.size()) {
-    throw UserError("a trial that is known raced on " + std::to_string(evaluation.rungs.size()) +
-                    " rungs, and there are " + std::to_string(rungs_.size()));
+  if (!evaluation.rough_metrics.empty() && evaluation.rough_metrics.size() != stages_.size()) {
+    throw UserError("a trial that is known raced on " +
+                    std::to_string(evaluation.rough_metrics.size()) + " rungs, and there are " +
+                    std::to_string(stages_.size()));
   }
-  if (!std::ranges::all_of(evaluation.rungs, fits)) {
+  if (!std::ranges::all_of(evaluation.rough_metrics, fits)) {
     throw UserError("the rough metrics of a trial that is known are not what this search seeks");
   }
 }
@@ -151,56 +153,56 @@ void RacingProblem::DoRecall(const Assignment& assignment, const Evaluation& eva
   CheckRecalled(evaluation);
   if (!racing()) return;
   // A stage that a candidate skipped although it advanced further had been disabled by then.
-  std::size_t came = evaluation.failure || evaluation.dropped ? 0 : rungs_.size();
-  for (std::size_t number = 0; number < evaluation.rungs.size(); ++number) {
-    if (evaluation.rungs[number].empty()) continue;
-    rungs_[number].seen.push_back(RankOf(evaluation.rungs[number]));
+  std::size_t came = evaluation.failure || evaluation.dropped ? 0 : stages_.size();
+  for (std::size_t number = 0; number < evaluation.rough_metrics.size(); ++number) {
+    if (evaluation.rough_metrics[number].empty()) continue;
+    stages_[number].seen.push_back(RankOf(evaluation.rough_metrics[number]));
     came = std::max(came, number);
   }
   for (std::size_t number = 0; number < came; ++number) {
-    if (number >= evaluation.rungs.size() || evaluation.rungs[number].empty()) {
-      rungs_[number].live = false;
+    if (number >= evaluation.rough_metrics.size() || evaluation.rough_metrics[number].empty()) {
+      stages_[number].live = false;
     }
   }
-  if (evaluation.rungs.empty()) return;
+  if (evaluation.rough_metrics.empty()) return;
   const bool kept = CountRacer();
-  if (kept && evaluation.Complete()) Pair(evaluation);
+  if (kept && evaluation.Complete()) AddPairs(evaluation);
 }
 
-std::vector<RacingProblem::Racer> RacingProblem::Climb(std::size_t number,
-                                                       std::vector<Racer> racers,
-                                                       std::span<const Assignment> batch,
-                                                       const Done& done,
-                                                       const std::function<bool()>& stop) {
+std::vector<RacingProblem::Racer> RacingProblem::RunStage(std::size_t number,
+                                                          std::vector<Racer> racers,
+                                                          std::span<const Assignment> batch,
+                                                          const Done& done,
+                                                          const std::function<bool()>& stop) {
   std::vector<std::optional<Evaluation>> results(racers.size());
   inner_.EvaluateRoughly(
       number, OfPlaces(batch, racers),
       [&](std::size_t i, const Evaluation& result) { results[i] = result; }, stop);
   if (stop()) return {};
-  Rung& rung = rungs_[number];
+  Stage& stage = stages_[number];
   // Every candidate is ranked among all results of the batch, so evaluation order has no influence.
-  const std::size_t before = rung.seen.size();
+  const std::size_t before = stage.seen.size();
   for (std::size_t i = 0; i < racers.size(); ++i) {
     if (results[i]->failure) continue;
     Racer& racer = racers[i];
-    if (racer.rungs.empty()) {
+    if (racer.rough_metrics.empty()) {
       racer.kept = CountRacer();
-      racer.rungs.resize(rungs_.size());
+      racer.rough_metrics.resize(stages_.size());
     }
-    racer.rungs[number] = Named(results[i]->metrics);
-    rung.seen.push_back(RankOf(racer.rungs[number]));
+    racer.rough_metrics[number] = ObjectiveMetrics(results[i]->metrics);
+    stage.seen.push_back(RankOf(racer.rough_metrics[number]));
   }
   std::vector<Racer> further;
   std::size_t at = before;
   for (std::size_t i = 0; i < racers.size(); ++i) {
     Evaluation& result = *results[i];
-    result.rungs = racers[i].rungs;
+    result.rough_metrics = racers[i].rough_metrics;
     if (result.failure) {
       done(racers[i].place, result);
       continue;
     }
-    const Rank& rank = rung.seen[at++];
-    if (racers[i].kept || AmongBest(rung, rank)) {
+    const Rank& rank = stage.seen[at++];
+    if (racers[i].kept || AmongBest(stage, rank)) {
       further.push_back(std::move(racers[i]));
     } else {
       result.dropped = true;
@@ -212,12 +214,12 @@ std::vector<RacingProblem::Racer> RacingProblem::Climb(std::size_t number,
 
 void RacingProblem::DoEvaluate(std::span<const Assignment> batch, const Done& done,
                                const std::function<bool()>& stop) {
-  Watch();  // recalled results may disable a stage
+  DisableUninformativeStages();  // recalled results may disable a stage
   std::vector<Racer> racers(batch.size());
   for (std::size_t i = 0; i < batch.size(); ++i) racers[i].place = i;
-  for (std::size_t number = 0; number < rungs_.size(); ++number) {
-    if (!rungs_[number].live) continue;
-    racers = Climb(number, std::move(racers), batch, done, stop);
+  for (std::size_t number = 0; number < stages_.size(); ++number) {
+    if (!stages_[number].live) continue;
+    racers = RunStage(number, std::move(racers), batch, done, stop);
     if (stop()) return;
   }
   std::vector<std::optional<Evaluation>> full(racers.size());
@@ -225,15 +227,15 @@ void RacingProblem::DoEvaluate(std::span<const Assignment> batch, const Done& do
       OfPlaces(batch, racers),
       [&](std::size_t i, const Evaluation& result) {
         full[i] = result;
-        full[i]->rungs = racers[i].rungs;
+        full[i]->rough_metrics = racers[i].rough_metrics;
         done(racers[i].place, *full[i]);
       },
       stop);
   if (stop()) return;
   for (std::size_t i = 0; i < racers.size(); ++i) {
-    if (racers[i].kept && full[i]->Complete()) Pair(*full[i]);
+    if (racers[i].kept && full[i]->Complete()) AddPairs(*full[i]);
   }
-  Watch();
+  DisableUninformativeStages();
 }
 
 }  // namespace msc::gym

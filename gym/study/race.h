@@ -20,26 +20,26 @@ struct RaceOptions {
   double least_correlation = 0.7;  ///< lowest accepted rank correlation of rough and full results
 };
 
-/// A problem that evaluates candidates by asynchronous successive halving. A stage ("rung") is a
+/// A problem that evaluates candidates by asynchronous successive halving. A stage is a
 /// rough, cheaper evaluation. Each candidate starts at the roughest stage and advances to the next,
 /// and finally to the full evaluation, only if it is among the best results of the stage so far.
 /// The others are dropped: their Evaluation is marked so and holds the metrics of their last stage.
 ///
 /// Racing helps only if rough results rank candidates like full results do. The race checks this on
-/// candidates that run all stages regardless of their rank. A stage is disabled, and `say` reports
-/// why, if the rank correlation between its values of a metric and the full values is too low, or
-/// cannot be computed because only one of the two is constant. If no stage is left, every candidate
-/// is evaluated fully. Source: L. Li et al., "A system for massively parallel hyperparameter
-/// tuning", 2020, section 3.
+/// candidates that run all stages regardless of their rank. A stage is disabled, and `listener`
+/// reports why, if the rank correlation between its values of a metric and the full values is too
+/// low, or cannot be computed because only one of the two is constant. If no stage is left, every
+/// candidate is evaluated fully. Source: L. Li et al., "A system for massively parallel
+/// hyperparameter tuning", 2020, section 3.
 ///
 /// The decision to drop a candidate depends on results in the order of batches only. A resumed
 /// study restores the race by Recall.
 class RacingProblem final : public SearchProblem {
  public:
-  using Say = std::function<void(const std::string& text)>;
+  using Listener = std::function<void(const std::string& text)>;
   /// `inner` supports rough evaluation and outlives this object. UserError if it has no rough
   /// stage.
-  RacingProblem(SearchProblem& inner, Objective objective, RaceOptions options, Say say);
+  RacingProblem(SearchProblem& inner, Objective objective, RaceOptions options, Listener listener);
 
   /// Returns whether any stage is still enabled.
   [[nodiscard]] bool racing() const noexcept;
@@ -73,7 +73,7 @@ class RacingProblem final : public SearchProblem {
   [[nodiscard]] std::string DoHash() const override { return inner_.Hash() + "+race"; }
 
   /// State of one stage.
-  struct Rung {
+  struct Stage {
     bool live = true;        ///< candidates still run on it
     std::vector<Rank> seen;  ///< all its results
     /// By metric of the objective: rough and full values of the candidates that ran all stages.
@@ -81,39 +81,39 @@ class RacingProblem final : public SearchProblem {
   };
   /// A candidate that is still in the race.
   struct Racer {
-    std::size_t place = 0;                             ///< index in the batch
-    bool kept = false;                                 ///< runs all stages regardless of its rank
-    std::vector<std::map<std::string, double>> rungs;  ///< by stage, as in Evaluation
+    std::size_t place = 0;  ///< index in the batch
+    bool kept = false;      ///< runs all stages regardless of its rank
+    std::vector<std::map<std::string, double>> rough_metrics;  ///< by stage, as in Evaluation
   };
 
   /// Counts a candidate; returns whether it runs all stages regardless of its rank.
   [[nodiscard]] bool CountRacer();
-  [[nodiscard]] bool AmongBest(const Rung& rung, const Rank& rank) const;
+  [[nodiscard]] bool AmongBest(const Stage& stage, const Rank& rank) const;
   [[nodiscard]] Rank RankOf(const std::map<std::string, double>& metrics) const;
   /// Returns only the metrics of the objective; others, such as times, may differ between stages.
-  [[nodiscard]] std::map<std::string, double> Named(
+  [[nodiscard]] std::map<std::string, double> ObjectiveMetrics(
       const std::map<std::string, double>& metrics) const;
   /// Evaluates racers on a stage. Returns those that advance and reports the others.
-  [[nodiscard]] std::vector<Racer> Climb(std::size_t number, std::vector<Racer> racers,
-                                         std::span<const Assignment> batch, const Done& done,
-                                         const std::function<bool()>& stop);
+  [[nodiscard]] std::vector<Racer> RunStage(std::size_t number, std::vector<Racer> racers,
+                                            std::span<const Assignment> batch, const Done& done,
+                                            const std::function<bool()>& stop);
   /// Adds the result of a complete candidate to the pairs of every stage that it ran on.
-  void Pair(const Evaluation& evaluation);
+  void AddPairs(const Evaluation& evaluation);
   /// Checks a result from a journal, which may hold anything. UserError if such a race cannot have
   /// produced it.
   void CheckRecalled(const Evaluation& evaluation) const;
   /// Returns why rough values of a metric do not rank candidates like full values; "" if they do.
   [[nodiscard]] std::string DoubtOf(const std::string& metric, std::span<const double> rough,
                                     std::span<const double> full) const;
-  void Watch();
-  void LeaveOut(std::size_t number, const std::string& why);
+  void DisableUninformativeStages();
+  void DisableStage(std::size_t number, const std::string& why);
 
   SearchProblem& inner_;
   Objective objective_;
   RaceOptions options_;
-  Say say_;
-  std::vector<Rung> rungs_;  ///< roughest first
-  std::size_t raced_ = 0;    ///< candidates with a result on some stage
+  Listener listener_;
+  std::vector<Stage> stages_;  ///< roughest first
+  std::size_t raced_ = 0;      ///< candidates with a result on some stage
 };
 
 }  // namespace msc::gym

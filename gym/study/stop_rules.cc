@@ -31,8 +31,9 @@ StopCheck::StopCheck(StopRules rules, const Objective& objective)
 
 void StopCheck::Hear(const Trial& trial) {
   idle_ = Improves(trial) ? 0 : idle_ + 1;
-  if (rules_.goal.empty() || !Feasible(objective_, trial)) return;
-  if (Feasible(goal_, trial) && claimed_.insert(trial.assignment).second) claims_.push_back(trial);
+  if (rules_.goal.empty() || !IsFeasible(objective_, trial)) return;
+  if (IsFeasible(goal_, trial) && claimed_.insert(trial.assignment).second)
+    claims_.push_back(trial);
 }
 
 std::vector<Trial> StopCheck::Claims() const {

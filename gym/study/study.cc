@@ -133,7 +133,7 @@ class StudyRun {
       journal_.Append(ToJson(now));
     } else {
       const StudyHeader then = HeaderFromJson(journal_.records().front(), "the journal's header");
-      const std::vector<std::string> differences = Differences(then, now);
+      const std::vector<std::string> differences = HeaderDifferences(then, now);
       if (!differences.empty() && options_.resume == Resume::kSame) {
         std::string text;
         for (const auto& difference : differences) text += (text.empty() ? "" : ", ") + difference;
@@ -381,7 +381,7 @@ class StudyRun {
   void Count(const Trial& trial) {
     failed_ += trial.evaluation.failure ? 1 : 0;
     front_.Add(trial);
-    if (!Feasible(options_.objective, trial)) return;
+    if (!IsFeasible(options_.objective, trial)) return;
     std::vector<double> values = ObjectiveValues(options_.objective, trial.evaluation);
     const bool better =
         best_ == nullptr || values < least_ || (values == least_ && trial.number < best_->number);
@@ -391,10 +391,10 @@ class StudyRun {
   }
 
   void Tell(std::uint64_t first, std::size_t count) {
-    std::vector<Told> results;
+    std::vector<TrialResult> results;
     for (std::uint64_t number = first; number < first + count; ++number) {
       const Trial& trial = done_.at(number);
-      results.push_back(ToldOf(options_.objective, trial));
+      results.push_back(TrialResultOf(options_.objective, trial));
       if (!results.back().unknown) rules_.Hear(trial);
     }
     if (!results.empty()) agent_.Tell(results);

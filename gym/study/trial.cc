@@ -39,7 +39,7 @@ struct TrialRecord {
   std::optional<FailureRecord> failure;
   double seconds = 0;
   bool repeated = false;
-  std::vector<std::map<std::string, double>> rungs;
+  std::vector<std::map<std::string, double>> rough_metrics;
   bool dropped = false;
   double finished = 0;
   template <class Self, class Visit>
@@ -53,7 +53,7 @@ struct TrialRecord {
     visit("failure", self.failure, "why there are no metrics");
     visit("seconds", self.seconds, "wall clock", Within{0, kMostSeconds});
     visit("repeated", self.repeated, "copied from an equal trial");
-    visit("rungs", self.rungs, "rough metrics measured before, the roughest first");
+    visit("rungs", self.rough_metrics, "rough metrics measured before, the roughest first");
     visit("dropped", self.dropped, "whether the trial ended after rough metrics");
     visit("finished", self.finished, "seconds since 1970 UTC", Within{0, kLatestSeconds});
   }
@@ -130,13 +130,13 @@ std::string ToJson(const Trial& trial) {
   }
   record.seconds = trial.seconds;
   record.repeated = trial.repeated;
-  record.rungs = trial.evaluation.rungs;
+  record.rough_metrics = trial.evaluation.rough_metrics;
   record.dropped = trial.evaluation.dropped;
   record.finished = trial.finished;
   json value = WriteJson(record);
   value.erase("seq");
   if (!record.failure) value.erase("failure");
-  if (record.rungs.empty()) value.erase("rungs");
+  if (record.rough_metrics.empty()) value.erase("rungs");
   if (!record.dropped) value.erase("dropped");
   if (trial.late) value["late"] = true;
   if (record.finished == 0) value.erase("finished");
@@ -176,7 +176,7 @@ Trial TrialFromJson(std::string_view text, const std::string& what) {
   }
   trial.seconds = record.seconds;
   trial.repeated = record.repeated;
-  trial.evaluation.rungs = record.rungs;
+  trial.evaluation.rough_metrics = record.rough_metrics;
   trial.evaluation.dropped = record.dropped;
   trial.finished = record.finished;
   return trial;
@@ -215,7 +215,7 @@ std::string RecordType(std::string_view text, std::size_t index) {
                   ", which is unknown here; a newer mscgym may have written it");
 }
 
-std::vector<std::string> Differences(const StudyHeader& journal, const StudyHeader& now) {
+std::vector<std::string> HeaderDifferences(const StudyHeader& journal, const StudyHeader& now) {
   const json old_fields = WriteJson(HeaderRecord{0, "study", journal});
   const json new_fields = WriteJson(HeaderRecord{0, "study", now});
   std::vector<std::string> differences;
@@ -258,8 +258,8 @@ std::vector<Trial> TrialsOf(std::span<const std::string> records) {
   return trials;
 }
 
-Told ToldOf(const Objective& objective, const Trial& trial) {
-  Told told;
+TrialResult TrialResultOf(const Objective& objective, const Trial& trial) {
+  TrialResult told;
   told.trial = trial.number;
   told.assignment = trial.assignment;
   told.unknown = trial.late || WasLost(trial);
@@ -273,7 +273,7 @@ Told ToldOf(const Objective& objective, const Trial& trial) {
   return told;
 }
 
-bool Feasible(const Objective& objective, const Trial& trial) {
+bool IsFeasible(const Objective& objective, const Trial& trial) {
   return trial.evaluation.Complete() && Violation(objective, trial.evaluation) == 0;
 }
 
@@ -281,7 +281,7 @@ std::optional<std::size_t> BestOf(const Objective& objective, std::span<const Tr
   std::optional<std::size_t> best;
   std::vector<double> least;
   for (std::size_t i = 0; i < trials.size(); ++i) {
-    if (!Feasible(objective, trials[i])) continue;
+    if (!IsFeasible(objective, trials[i])) continue;
     std::vector<double> values = ObjectiveValues(objective, trials[i].evaluation);
     if (best && !(values < least)) continue;
     best = i;
@@ -293,11 +293,12 @@ std::optional<std::size_t> BestOf(const Objective& objective, std::span<const Tr
 std::vector<std::size_t> ParetoOf(const Objective& objective, std::span<const Trial> trials) {
   std::vector<std::size_t> index;
   std::vector<std::vector<double>> points;
-  const bool any_feasible = std::any_of(
-      trials.begin(), trials.end(), [&](const Trial& trial) { return Feasible(objective, trial); });
+  const bool any_feasible = std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
+    return IsFeasible(objective, trial);
+  });
   for (std::size_t i = 0; i < trials.size(); ++i) {
     if (!trials[i].evaluation.Complete()) continue;
-    if (any_feasible && !Feasible(objective, trials[i])) continue;
+    if (any_feasible && !IsFeasible(objective, trials[i])) continue;
     index.push_back(i);
     points.push_back(ObjectiveValues(objective, trials[i].evaluation));
   }

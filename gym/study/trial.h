@@ -56,8 +56,8 @@ struct StudyHeader {
 /// another type or of a later format.
 [[nodiscard]] StudyHeader HeaderFromJson(std::string_view text, const std::string& what);
 /// Returns "seed (journal: 1, now: 2)" for each field that differs.
-[[nodiscard]] std::vector<std::string> Differences(const StudyHeader& journal,
-                                                   const StudyHeader& now);
+[[nodiscard]] std::vector<std::string> HeaderDifferences(const StudyHeader& journal,
+                                                         const StudyHeader& now);
 
 /// Returns the type of a journal's record number `index`: "study", "start", "setup", "trial",
 /// "tick", "task", "goal", "end" or "findings". UserError, naming the record, for any other type,
@@ -76,9 +76,9 @@ struct StudyHeader {
 /// Returns what the study tells an agent about a trial: the results; for a dropped trial its rough
 /// values, marked as rough; for a lost or late trial that they are unknown. UserError if a metric
 /// of the objective is missing.
-[[nodiscard]] Told ToldOf(const Objective& objective, const Trial& trial);
+[[nodiscard]] TrialResult TrialResultOf(const Objective& objective, const Trial& trial);
 /// Returns whether the trial succeeded, was not dropped, and satisfies every constraint.
-[[nodiscard]] bool Feasible(const Objective& objective, const Trial& trial);
+[[nodiscard]] bool IsFeasible(const Objective& objective, const Trial& trial);
 /// Returns the index of the best feasible trial: objectives are compared in order, ties go to the
 /// first trial.
 [[nodiscard]] std::optional<std::size_t> BestOf(const Objective& objective,

@@ -28,28 +28,28 @@ std::unique_ptr<Env> WithCache(std::unique_ptr<Env> env, std::size_t most) {
   if (most < 1) throw UserError("a cache must have room for at least 1 episode");
   auto played = std::make_shared<Played>();
   played->most = most;
-  return Wrap(std::move(env),
-              {.after_reset =
-                   [played](std::optional<std::uint64_t> /*seed*/, const ResetOptions& options,
-                            ResetResult& result) {
-                     played->path = ToString(result.observation);
-                     for (const auto& [name, value] : options) {
-                       played->path += ToString(Point{name}) + TextOf(value);
-                     }
-                   },
-               .instead_of_step = [played](const Point& action) -> std::optional<StepResult> {
-                 played->path += ";" + ToString(action);
-                 const auto end = played->ends.find(played->path);
-                 if (end == played->ends.end()) return std::nullopt;
-                 return end->second;
-               },
-               .after_step =
-                   [played](const Point& /*action*/, StepResult& result) {
-                     const bool ended = result.terminated || result.truncated;
-                     if (ended && played->ends.size() < played->most) {
-                       played->ends.emplace(played->path, result);
-                     }
-                   }});
+  return WrapEnv(std::move(env),
+                 {.after_reset =
+                      [played](std::optional<std::uint64_t> /*seed*/, const ResetOptions& options,
+                               ResetResult& result) {
+                        played->path = ToString(result.observation);
+                        for (const auto& [name, value] : options) {
+                          played->path += ToString(Point{name}) + TextOf(value);
+                        }
+                      },
+                  .instead_of_step = [played](const Point& action) -> std::optional<StepResult> {
+                    played->path += ";" + ToString(action);
+                    const auto end = played->ends.find(played->path);
+                    if (end == played->ends.end()) return std::nullopt;
+                    return end->second;
+                  },
+                  .after_step =
+                      [played](const Point& /*action*/, StepResult& result) {
+                        const bool ended = result.terminated || result.truncated;
+                        if (ended && played->ends.size() < played->most) {
+                          played->ends.emplace(played->path, result);
+                        }
+                      }});
 }
 
 }  // namespace msc::gym

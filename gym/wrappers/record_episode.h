@@ -34,6 +34,6 @@ struct Episode {
 /// Repeats the actions of `episode` and returns the resulting episode, which equals `episode` if
 /// the env is deterministic and the reset was seeded. Throws UserError if an action is no longer
 /// legal or the episode ends early.
-[[nodiscard]] Episode Replay(Env& env, const Episode& episode);
+[[nodiscard]] Episode ReplayEpisode(Env& env, const Episode& episode);
 
 }  // namespace msc::gym

@@ -18,15 +18,16 @@ std::unique_ptr<Env> WithRewardNoise(std::unique_ptr<Env> env, double deviation)
   // Keeps the noise independent of the env's own draws from the same seed.
   constexpr std::uint64_t kNoise = 0x6E6F697365;
   auto rng = std::make_shared<Rng>(MixSeed({0, kNoise}));
-  return Wrap(std::move(env), {.after_reset =
-                                   [rng](std::optional<std::uint64_t> seed,
-                                         const ResetOptions& /*options*/, ResetResult& /*result*/) {
-                                     if (seed) *rng = Rng(MixSeed({*seed, kNoise}));
-                                   },
-                               .after_step =
-                                   [rng, deviation](const Point& /*action*/, StepResult& result) {
-                                     result.reward += deviation * rng->Normal();
-                                   }});
+  return WrapEnv(std::move(env),
+                 {.after_reset =
+                      [rng](std::optional<std::uint64_t> seed, const ResetOptions& /*options*/,
+                            ResetResult& /*result*/) {
+                        if (seed) *rng = Rng(MixSeed({*seed, kNoise}));
+                      },
+                  .after_step =
+                      [rng, deviation](const Point& /*action*/, StepResult& result) {
+                        result.reward += deviation * rng->Normal();
+                      }});
 }
 
 }  // namespace msc::gym

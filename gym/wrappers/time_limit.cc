@@ -17,15 +17,15 @@ std::unique_ptr<Env> WithTimeLimit(std::unique_ptr<Env> env, std::int64_t limit)
   EnvFacts facts = env->facts();
   facts.max_steps = std::min(limit, facts.max_steps.value_or(limit));
   auto steps = std::make_shared<std::int64_t>(0);
-  return Wrap(std::move(env), {.after_reset = [steps](std::optional<std::uint64_t> /*seed*/,
-                                                      const ResetOptions& /*options*/,
-                                                      ResetResult& /*result*/) { *steps = 0; },
-                               .after_step =
-                                   [steps, limit](const Point& /*action*/, StepResult& result) {
-                                     if (++*steps >= limit && !result.terminated)
-                                       result.truncated = true;
-                                   },
-                               .facts = std::move(facts)});
+  return WrapEnv(std::move(env), {.after_reset = [steps](std::optional<std::uint64_t> /*seed*/,
+                                                         const ResetOptions& /*options*/,
+                                                         ResetResult& /*result*/) { *steps = 0; },
+                                  .after_step =
+                                      [steps, limit](const Point& /*action*/, StepResult& result) {
+                                        if (++*steps >= limit && !result.terminated)
+                                          result.truncated = true;
+                                      },
+                                  .facts = std::move(facts)});
 }
 
 }  // namespace msc::gym

@@ -45,12 +45,12 @@ class WrappedEnv final : public Env {
 
 }  // namespace
 
-std::unique_ptr<Env> Wrap(std::unique_ptr<Env> inner, WrapperHooks hooks) {
+std::unique_ptr<Env> WrapEnv(std::unique_ptr<Env> inner, WrapperHooks hooks) {
   Check(inner != nullptr, "a wrapper has an env to wrap");
   return std::make_unique<WrappedEnv>(std::move(inner), std::move(hooks));
 }
 
-std::unique_ptr<Env> Borrow(Env& env) {
+std::unique_ptr<Env> BorrowEnv(Env& env) {
   return std::make_unique<WrappedEnv>(env);
 }
 

@@ -26,10 +26,10 @@ struct WrapperHooks {
 
 /// Wraps `inner` with hooks; all wrappers are made of this. Spaces, masks, text and problem() are
 /// those of the inner env.
-[[nodiscard]] std::unique_ptr<Env> Wrap(std::unique_ptr<Env> inner, WrapperHooks hooks);
+[[nodiscard]] std::unique_ptr<Env> WrapEnv(std::unique_ptr<Env> inner, WrapperHooks hooks);
 
 /// Returns an env that forwards to `env` without owning it, for wrapping; `env` outlives it.
 /// Stepping `env` directly during an episode of the wrapper breaks that episode.
-[[nodiscard]] std::unique_ptr<Env> Borrow(Env& env);
+[[nodiscard]] std::unique_ptr<Env> BorrowEnv(Env& env);
 
 }  // namespace msc::gym

@@ -67,7 +67,7 @@ TEST(SweepAgent, TriesEachChoiceAloneThenTheBestOfEachTogether) {
   while (asked.size() < 8) {
     const std::vector<Assignment> proposals = agent->Ask(asked.size(), agent->round().value());
     ASSERT_FALSE(proposals.empty());
-    std::vector<gym::Told> results;
+    std::vector<gym::TrialResult> results;
     for (const Assignment& proposal : proposals) {
       double sum = 0;
       for (std::size_t i = 0; i < adds.size(); ++i) {
@@ -130,9 +130,9 @@ TEST(RandomAgent, DrawsOtherTrialsFromAnotherSeed) {
 class Listener final : public Method {
  public:
   explicit Listener(std::vector<std::vector<std::uint64_t>>& heard) : heard_(heard) {}
-  void Learn(const History& /*history*/, std::span<const gym::Told> round) override {
+  void Learn(const History& /*history*/, std::span<const gym::TrialResult> round) override {
     heard_.emplace_back();
-    for (const gym::Told& told : round) heard_.back().push_back(told.trial);
+    for (const gym::TrialResult& told : round) heard_.back().push_back(told.trial);
   }
   void Propose(Draft& draft) const override { draft.AddRandom(); }
 
@@ -147,7 +147,7 @@ std::vector<std::vector<std::uint64_t>> HeardByRound(std::uint64_t known, int ro
                                     std::make_unique<Listener>(heard), Rounds::kGrowing);
   const auto tell = [&](std::uint64_t first, const std::vector<Assignment>& at) {
     for (std::size_t i = 0; i < at.size(); ++i) {
-      const gym::Told told{.trial = first + i, .assignment = at[i], .objectives = {1.0}};
+      const gym::TrialResult told{.trial = first + i, .assignment = at[i], .objectives = {1.0}};
       agent->Tell({&told, 1});
     }
   };

@@ -19,7 +19,7 @@ namespace {
 
 using gym::AgentSetup;
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 using Value = std::function<double(const Assignment&)>;
 
@@ -37,8 +37,9 @@ std::unique_ptr<gym::Agent> Make(const std::string& name, const AgentSetup& setu
   return registry.Make(name, setup);
 }
 
-Told Try(std::uint64_t trial, const Assignment& at, const Value& objective, const Value& excess) {
-  Told told{.trial = trial, .assignment = at, .objectives = {objective(at)}};
+TrialResult Try(std::uint64_t trial, const Assignment& at, const Value& objective,
+                const Value& excess) {
+  TrialResult told{.trial = trial, .assignment = at, .objectives = {objective(at)}};
   if (!excess) return told;
   told.constraints = {excess(at)};
   told.violation = std::max(told.constraints[0], 0.0);
@@ -46,12 +47,13 @@ Told Try(std::uint64_t trial, const Assignment& at, const Value& objective, cons
 }
 
 /// `trials` trials from the first on, by whole rounds.
-std::vector<Told> Searched(const std::string& name, const AgentSetup& setup, std::size_t trials,
-                           const Value& objective, const Value& excess = {}) {
+std::vector<TrialResult> Searched(const std::string& name, const AgentSetup& setup,
+                                  std::size_t trials, const Value& objective,
+                                  const Value& excess = {}) {
   const auto agent = Make(name, setup);
-  std::vector<Told> all;
+  std::vector<TrialResult> all;
   while (all.size() < trials) {
-    std::vector<Told> told;
+    std::vector<TrialResult> told;
     for (const Assignment& proposal : agent->Ask(all.size(), *agent->round())) {
       told.push_back(Try(all.size() + told.size(), proposal, objective, excess));
     }
@@ -67,9 +69,9 @@ double Sum(const Assignment& at) {
   return sum;
 }
 
-bool Tried(const std::vector<Told>& trials, const Assignment& at) {
+bool Tried(const std::vector<TrialResult>& trials, const Assignment& at) {
   return std::any_of(trials.begin(), trials.end(),
-                     [&](const Told& told) { return told.assignment == at; });
+                     [&](const TrialResult& told) { return told.assignment == at; });
 }
 
 TEST(Greedy, TakesBackWhatDidNotHelpOnTopOfTheRest) {
@@ -85,11 +87,11 @@ TEST(Greedy, TakesBackWhatDidNotHelpOnTopOfTheRest) {
 }
 
 /// What most of a round's proposals have: each is one change away from where the walk stands.
-Assignment Centre(std::span<const Told> round) {
+Assignment Centre(std::span<const TrialResult> round) {
   Assignment centre(round[0].assignment.size());
   for (std::size_t i = 0; i < centre.size(); ++i) {
     int ones = 0;
-    for (const Told& told : round) ones += told.assignment[i];
+    for (const TrialResult& told : round) ones += told.assignment[i];
     centre[i] = 2 * ones > static_cast<int>(round.size()) ? 1 : 0;
   }
   return centre;
@@ -130,8 +132,8 @@ TEST(Bisection, TakesAboutTheLogarithmOfItsChoicesForEachDecision) {
   constexpr std::size_t kTrials = 2 * 3 * 6 + 8 + 2;
   const auto trials = Searched("bisection", {.decisions = Decisions(3, 64), .constraints = 1},
                                kTrials, objective, excess);
-  Told best = trials[0];
-  for (const Told& told : trials) {
+  TrialResult best = trials[0];
+  for (const TrialResult& told : trials) {
     if (told.violation < best.violation ||
         (told.violation == best.violation && told.objectives < best.objectives)) {
       best = told;
@@ -151,7 +153,7 @@ TEST(Bisection, TakesARoughResultForNoProof) {
   const AgentSetup setup{.decisions = Decisions(1, 8), .constraints = 1};
   const auto next = [&](bool rough) {
     const auto agent = Make("bisection", setup);
-    Told told = Try(0, agent->Ask(0, 1).at(0), objective, excess);
+    TrialResult told = Try(0, agent->Ask(0, 1).at(0), objective, excess);
     EXPECT_EQ(told.assignment, Assignment{7}) << "the strongest first";
     told.rough = rough;
     agent->Tell({&told, 1});
@@ -173,7 +175,7 @@ TEST(Tpe, KeepsTogetherWhatIsGoodTogether) {
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const auto trials =
         Searched("tpe", {.decisions = Decisions(8, 3), .seed = seed}, 160, objective);
-    for (const Told& told : std::span(trials).subspan(80)) {
+    for (const TrialResult& told : std::span(trials).subspan(80)) {
       ++all;
       kept += good(told.assignment) ? 1 : 0;
       torn += told.assignment[0] + told.assignment[1] == 2 && told.assignment[0] != 1 ? 1 : 0;
@@ -189,7 +191,7 @@ TEST(Gp, ChoosesAmongEqualProposalsBySeed) {
   std::set<Assignment> chosen;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const auto agent = Make("gp", {.decisions = Decisions(6, 3), .seed = seed, .first_trial = 3});
-    std::vector<Told> anchors;
+    std::vector<TrialResult> anchors;
     for (const std::int32_t choice : {2, 1, 0}) {
       anchors.push_back(Try(anchors.size(), Assignment(6, choice), objective, {}));
     }
@@ -222,7 +224,7 @@ TEST(Ilp, ProposesTheFrontOfDeclaredCostsBeforeAllElse) {
   const auto agent = Make("ilp", setup);
   std::set<Assignment> first;
   for (std::uint64_t trial = 0; trial < 8; trial += 4) {
-    std::vector<Told> told;
+    std::vector<TrialResult> told;
     for (const Assignment& proposal : agent->Ask(trial, 4)) {
       EXPECT_EQ(proposal[3], 0);
       first.insert(proposal);
@@ -258,9 +260,9 @@ TEST(Policy, LearnsToDrawBetterOnes) {
 }
 
 /// `count` random trials.
-std::vector<Told> Known(const AgentSetup& setup, std::size_t count, const Value& objective) {
+std::vector<TrialResult> Known(const AgentSetup& setup, std::size_t count, const Value& objective) {
   Rng rng(9);
-  std::vector<Told> known;
+  std::vector<TrialResult> known;
   std::set<Assignment> seen;
   while (known.size() < count) {
     const Assignment at = gym::DrawLegal(setup.decisions, {}, rng);
@@ -271,7 +273,7 @@ std::vector<Told> Known(const AgentSetup& setup, std::size_t count, const Value&
 
 /// What an agent proposes for a round right after `known`.
 std::vector<Assignment> After(const std::string& name, AgentSetup setup,
-                              const std::vector<Told>& known) {
+                              const std::vector<TrialResult>& known) {
   setup.first_trial = known.size();
   const auto agent = Make(name, setup);
   agent->Tell(known);
@@ -288,7 +290,7 @@ TEST(Auto, FollowsProcessesFirstAndTpeAndEvolutionBeyond200Trials) {
     for (std::size_t i = 0; i < at.size(); ++i) sum += at[i] * weights[i];
     return sum;
   };
-  std::vector<Told> known = Known(setup, 60, objective);
+  std::vector<TrialResult> known = Known(setup, 60, objective);
   auto few = After("auto", setup, known);
   auto process = After("gp", setup, known);
   few.resize(3);
@@ -298,7 +300,7 @@ TEST(Auto, FollowsProcessesFirstAndTpeAndEvolutionBeyond200Trials) {
   known = Known(setup, 240, objective);
   setup.first_trial = known.size();
   History history;
-  for (const Told& told : known) history.Add(told);
+  for (const TrialResult& told : known) history.Add(told);
   // Of 16 one is the process's, eight are TPE's and the others evolution's.
   Draft draft(setup, history, known.size(), 16);
   std::size_t part = 1;

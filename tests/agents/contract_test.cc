@@ -21,7 +21,7 @@ namespace msc::agents {
 namespace {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 AgentRegistry Registered() {
   AgentRegistry registry;
@@ -56,23 +56,23 @@ struct Plan {
   std::uint64_t seed = 5;
   std::uint64_t trials = 48;
   std::size_t batch = 16;
-  std::vector<Told> before = {};  ///< results to start from, with their own trial numbers
-  double failing = 0;             ///< share of assignments that always fail
-  double unknown = 0;             ///< share of trials that nobody could measure
-  double stop_at = -1;            ///< objective at which the search may end
+  std::vector<TrialResult> before = {};  ///< results to start from, with their own trial numbers
+  double failing = 0;                    ///< share of assignments that always fail
+  double unknown = 0;                    ///< share of trials that nobody could measure
+  double stop_at = -1;                   ///< objective at which the search may end
 };
 
 struct Search {
-  std::vector<Told> trials;
+  std::vector<TrialResult> trials;
   double best = std::numeric_limits<double>::infinity();
 };
 
-bool Feasible(const Told& told) {
+bool IsFeasible(const TrialResult& told) {
   return told.Complete() && told.violation == 0;
 }
 
-Told Evaluate(gym::SearchProblem& problem, const gym::Objective& objective, double failing,
-              Told told) {
+TrialResult Evaluate(gym::SearchProblem& problem, const gym::Objective& objective, double failing,
+                     TrialResult told) {
   std::uint64_t key = 0;
   for (const std::int32_t choice : told.assignment) {
     key = MixSeed({key, static_cast<std::uint64_t>(choice)});
@@ -94,7 +94,7 @@ std::unique_ptr<gym::Agent> MakeAgent(const std::string& name, const gym::Search
   gym::AgentSetup setup = gym::AgentSetupFor(problem, objective, plan.seed);
   setup.first_trial = plan.before.empty() ? 0 : plan.before.back().trial + 1;
   setup.anchors.clear();
-  for (const Told& told : plan.before) setup.anchors.push_back(told.assignment);
+  for (const TrialResult& told : plan.before) setup.anchors.push_back(told.assignment);
   setup.costs.clear();  // to be found out; declared ones have a test of their own
   return Registered().Make(name, setup);
 }
@@ -114,9 +114,9 @@ Search RunSearch(const std::string& name, const Toy& toy, const Plan& plan) {
     const std::uint64_t next = first + search.trials.size();
     const std::vector<Assignment> proposals = agent->Ask(next, count);
     if (proposals.empty()) break;
-    std::vector<Told> results;
+    std::vector<TrialResult> results;
     for (const Assignment& proposal : proposals) {
-      Told told{.trial = next + results.size(), .assignment = proposal, .objectives = {}};
+      TrialResult told{.trial = next + results.size(), .assignment = proposal, .objectives = {}};
       if (Rng(MixSeed({17, told.trial})).Uniform() < plan.unknown) {
         told.unknown = true;
         results.push_back(std::move(told));
@@ -125,8 +125,8 @@ Search RunSearch(const std::string& name, const Toy& toy, const Plan& plan) {
       results.push_back(Evaluate(problem, toy.objective, plan.failing, std::move(told)));
     }
     agent->Tell(results);
-    for (Told& told : results) {
-      if (Feasible(told)) search.best = std::min(search.best, told.objectives[0]);
+    for (TrialResult& told : results) {
+      if (IsFeasible(told)) search.best = std::min(search.best, told.objectives[0]);
       search.trials.push_back(std::move(told));
     }
   }
@@ -135,7 +135,7 @@ Search RunSearch(const std::string& name, const Toy& toy, const Plan& plan) {
 
 std::vector<Assignment> Assignments(const Search& search) {
   std::vector<Assignment> assignments;
-  for (const Told& told : search.trials) assignments.push_back(told.assignment);
+  for (const TrialResult& told : search.trials) assignments.push_back(told.assignment);
   return assignments;
 }
 
@@ -168,8 +168,8 @@ TEST_P(RegisteredAgent, EndsWhenTheSpaceIsUsedUp) {
     if (proposals.empty()) break;
     EXPECT_TRUE(seen.insert(proposals[0]).second);
     const double value = proposals[0][0] + proposals[0][2];
-    agent->Tell(
-        std::vector<Told>{{.trial = trial, .assignment = proposals[0], .objectives = {value}}});
+    agent->Tell(std::vector<TrialResult>{
+        {.trial = trial, .assignment = proposals[0], .objectives = {value}}});
   }
   EXPECT_EQ(seen.size(), 6U);
 }
@@ -227,10 +227,10 @@ TEST_P(RegisteredAgent, StartsFromWhatItIsToldBefore) {
     ASSERT_EQ(search.trials.size(), 20U) << toy.label;
     EXPECT_EQ(search.trials.front().trial, 12U);
     if (GetParam() == "grid") continue;  // counts, and looks at nothing
-    for (const Told& told : search.trials) {
-      const bool known =
-          std::any_of(plan.before.begin(), plan.before.end(),
-                      [&](const Told& earlier) { return earlier.assignment == told.assignment; });
+    for (const TrialResult& told : search.trials) {
+      const bool known = std::any_of(
+          plan.before.begin(), plan.before.end(),
+          [&](const TrialResult& earlier) { return earlier.assignment == told.assignment; });
       EXPECT_FALSE(known) << toy.label;
     }
   }
@@ -440,9 +440,9 @@ TEST_P(AgentWithDeclaredCosts, ProposesTheOptimumFirst) {
   setup.first_trial = 0;
   ASSERT_EQ(setup.costs.size(), 2U);
   const auto first = Registered().Make(GetParam(), setup)->Ask(0, 1);
-  const Told told = Evaluate(*env->problem(), toy.objective, 0,
-                             {.trial = 0, .assignment = first.at(0), .objectives = {}});
-  EXPECT_TRUE(Feasible(told));
+  const TrialResult told = Evaluate(*env->problem(), toy.objective, 0,
+                                    {.trial = 0, .assignment = first.at(0), .objectives = {}});
+  EXPECT_TRUE(IsFeasible(told));
   EXPECT_NEAR(told.objectives[0], toy.optimum, 1e-12);
 }
 

@@ -372,7 +372,7 @@ TEST(HypervolumeGain, HasSomeThousandBoxesAtMostOfASparseFront) {
     for (auto& point : front) {
       for (double& value : point) value = rng.Uniform();
     }
-    const HypervolumeGain gain(Sparse(front), std::vector<double>(objectives, 1.0));
+    const HypervolumeGain gain(SparseFront(front), std::vector<double>(objectives, 1.0));
     EXPECT_GE(gain.boxes(), 20U);
     EXPECT_LE(gain.boxes(), 4000U);
   }

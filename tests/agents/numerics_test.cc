@@ -113,7 +113,7 @@ TEST(SobolSequence, HasOnePointInEveryIntervalOfEveryDimension) {
     for (std::size_t dimension = 0; dimension < kDimensions; ++dimension) {
       std::set<std::uint32_t> intervals;
       for (std::uint64_t n = 0; n < std::uint64_t{1} << bits; ++n) {
-        intervals.insert(sequence.At(n, dimension) >> (32 - bits));
+        intervals.insert(sequence.Coordinate(n, dimension) >> (32 - bits));
       }
       ASSERT_EQ(intervals.size(), std::size_t{1} << bits) << dimension;
     }
@@ -125,7 +125,7 @@ TEST(SobolSequence, HasDimensionsThatDiffer) {
   std::set<std::vector<std::uint32_t>> points;
   for (std::size_t dimension = 0; dimension < 60; ++dimension) {
     std::vector<std::uint32_t> first;
-    for (std::uint64_t n = 0; n < 64; ++n) first.push_back(sequence.At(n, dimension));
+    for (std::uint64_t n = 0; n < 64; ++n) first.push_back(sequence.Coordinate(n, dimension));
     points.insert(first);
   }
   EXPECT_EQ(points.size(), 60U);
@@ -181,8 +181,8 @@ AdditiveCost Times(AdditiveCost cost, double factor) {
   return cost;
 }
 
-gym::Told ToldOf(const std::vector<AdditiveCost>& truth, std::uint64_t trial,
-                 const Assignment& assignment) {
+gym::TrialResult TrialResultOf(const std::vector<AdditiveCost>& truth, std::uint64_t trial,
+                               const Assignment& assignment) {
   const double limit = ValueOf(truth[1], assignment);
   return {.trial = trial,
           .assignment = assignment,
@@ -223,7 +223,7 @@ TEST(AdditiveModel, HasTheFrontOfAllObjectivesUnderItsConstraints) {
     const AdditiveModel model(setup, History());
     std::vector<std::vector<double>> feasible;
     for (const Assignment& assignment : All(kDecisions)) {
-      const gym::Told told = model.Expect(assignment);
+      const gym::TrialResult told = model.Expect(assignment);
       if (told.violation == 0) feasible.push_back(told.objectives);
     }
     std::set<std::vector<double>> expected;
@@ -260,10 +260,10 @@ TEST(AdditiveModel, TakesNoRoughValueForAResult) {
   std::uint64_t trial = 0;
   for (const Assignment& at : All(kDecisions)) {
     const bool rough = trial % 2 == 1;
-    const gym::Told told{.trial = trial++,
-                         .assignment = at,
-                         .objectives = {rough ? -1000 : ValueOf(truth, at)},
-                         .rough = rough};
+    const gym::TrialResult told{.trial = trial++,
+                                .assignment = at,
+                                .objectives = {rough ? -1000 : ValueOf(truth, at)},
+                                .rough = rough};
     both.Add(told);
     if (!rough) full.Add(told);
   }
@@ -277,10 +277,10 @@ TEST(Estimates, AreWhatIlpAndAutoBeginWith) {
     const std::vector<AdditiveCost> truth = {RandomEffects(rng, 40, -1),
                                              RandomEffects(rng, -12, 1)};
     const auto all = All(kDecisions);
-    std::vector<gym::Told> told;
+    std::vector<gym::TrialResult> told;
     told.reserve(all.size());
-    for (const Assignment& assignment : all) told.push_back(ToldOf(truth, 0, assignment));
-    const gym::Told& best = *std::min_element(told.begin(), told.end(), Better);
+    for (const Assignment& assignment : all) told.push_back(TrialResultOf(truth, 0, assignment));
+    const gym::TrialResult& best = *std::min_element(told.begin(), told.end(), IsBetterTrial);
     gym::AgentSetup setup{.decisions = kDecisions,
                           .constraints = 1,
                           .seed = seed,
@@ -289,12 +289,12 @@ TEST(Estimates, AreWhatIlpAndAutoBeginWith) {
                           .estimates = {Times(truth[0], 0.7), truth[1]}};
     for (const auto& make : {MakeIlpAgent, MakeAutoAgent}) {
       const auto agent = make(setup);
-      agent->Tell(
-          std::vector<gym::Told>{ToldOf(truth, 0, all.front()), ToldOf(truth, 1, all.back())});
+      agent->Tell(std::vector<gym::TrialResult>{TrialResultOf(truth, 0, all.front()),
+                                                TrialResultOf(truth, 1, all.back())});
       double least = std::min(told.front().violation > 0 ? 1e9 : told.front().objectives[0],
                               told.back().violation > 0 ? 1e9 : told.back().objectives[0]);
       for (const Assignment& first : agent->Ask(2, 1)) {
-        const gym::Told result = ToldOf(truth, 2, first);
+        const gym::TrialResult result = TrialResultOf(truth, 2, first);
         if (result.violation == 0) least = std::min(least, result.objectives[0]);
       }
       EXPECT_LE(least, best.objectives[0] + 1e-9) << seed;

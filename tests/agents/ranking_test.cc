@@ -12,7 +12,7 @@
 namespace msc::agents {
 namespace {
 
-using gym::Told;
+using gym::TrialResult;
 
 std::vector<std::vector<double>> RandomPoints(Rng& rng, std::size_t count, std::size_t objectives) {
   std::vector<std::vector<double>> points(count, std::vector<double>(objectives));
@@ -22,10 +22,10 @@ std::vector<std::vector<double>> RandomPoints(Rng& rng, std::size_t count, std::
   return points;
 }
 
-std::vector<Told> RandomTrials(Rng& rng, std::size_t count) {
-  std::vector<Told> trials;
+std::vector<TrialResult> RandomTrials(Rng& rng, std::size_t count) {
+  std::vector<TrialResult> trials;
   for (auto& point : RandomPoints(rng, count, 2)) {
-    Told told;
+    TrialResult told;
     told.failed = rng.Below(8) == 0;
     if (!told.failed) {
       told.rough = rng.Below(4) == 0;
@@ -41,8 +41,8 @@ TEST(FrontNumbers, AreOneMoreThanTheLargestOfThoseThatBeatATrial) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Rng rng(seed);
     const auto trials = RandomTrials(rng, 1 + seed % 30);
-    std::vector<const Told*> pointers;
-    for (const Told& told : trials) pointers.push_back(&told);
+    std::vector<const TrialResult*> pointers;
+    for (const TrialResult& told : trials) pointers.push_back(&told);
     const auto fronts = FrontNumbers(pointers);
     for (std::size_t i = 0; i < trials.size(); ++i) {
       std::uint32_t expected = 0;
@@ -59,12 +59,12 @@ TEST(FrontNumbers, AreOneMoreThanTheLargestOfThoseThatBeatATrial) {
 TEST(Orders, AreStrictAndTransitive) {
   Rng rng(4);
   const auto trials = RandomTrials(rng, 40);
-  for (const auto order : {&Better, &ConstrainedDominates}) {
-    for (const Told& a : trials) {
+  for (const auto order : {&IsBetterTrial, &ConstrainedDominates}) {
+    for (const TrialResult& a : trials) {
       EXPECT_FALSE(order(a, a));
-      for (const Told& b : trials) {
+      for (const TrialResult& b : trials) {
         EXPECT_FALSE(order(a, b) && order(b, a));
-        for (const Told& c : trials) {
+        for (const TrialResult& c : trials) {
           EXPECT_TRUE(!(order(a, b) && order(b, c)) || order(a, c));
         }
       }
@@ -72,19 +72,19 @@ TEST(Orders, AreStrictAndTransitive) {
   }
 }
 
-TEST(Better, PutsFeasibilityFirst) {
-  const Told failed{.trial = 0, .assignment = {}, .objectives = {}, .failed = true};
-  const Told infeasible{.trial = 0, .assignment = {}, .objectives = {1}, .violation = 0.1};
-  const Told feasible{.trial = 0, .assignment = {}, .objectives = {9}};
-  EXPECT_TRUE(Better(infeasible, failed));
-  EXPECT_TRUE(Better(feasible, infeasible));
+TEST(IsBetterTrial, PutsFeasibilityFirst) {
+  const TrialResult failed{.trial = 0, .assignment = {}, .objectives = {}, .failed = true};
+  const TrialResult infeasible{.trial = 0, .assignment = {}, .objectives = {1}, .violation = 0.1};
+  const TrialResult feasible{.trial = 0, .assignment = {}, .objectives = {9}};
+  EXPECT_TRUE(IsBetterTrial(infeasible, failed));
+  EXPECT_TRUE(IsBetterTrial(feasible, infeasible));
 }
 
-TEST(Better, PutsWhatIsRoughBelowAllFullResultsAndAboveFailures) {
-  const Told failed{.trial = 0, .assignment = {}, .objectives = {}, .failed = true};
-  const Told infeasible{.trial = 0, .assignment = {}, .objectives = {9}, .violation = 0.1};
-  const Told rough{.trial = 0, .assignment = {}, .objectives = {1}, .rough = true};
-  for (const auto order : {&Better, &ConstrainedDominates}) {
+TEST(IsBetterTrial, PutsWhatIsRoughBelowAllFullResultsAndAboveFailures) {
+  const TrialResult failed{.trial = 0, .assignment = {}, .objectives = {}, .failed = true};
+  const TrialResult infeasible{.trial = 0, .assignment = {}, .objectives = {9}, .violation = 0.1};
+  const TrialResult rough{.trial = 0, .assignment = {}, .objectives = {1}, .rough = true};
+  for (const auto order : {&IsBetterTrial, &ConstrainedDominates}) {
     EXPECT_TRUE(order(infeasible, rough));
     EXPECT_FALSE(order(rough, infeasible));
     EXPECT_TRUE(order(rough, failed));
@@ -99,13 +99,13 @@ TEST(CrowdingDistances, AreThoseOfAFrontByHand) {
 }
 
 TEST(SurvivalOrder, TakesFrontsInTurnAndTheEndsOfEachFirst) {
-  std::vector<Told> trials;
+  std::vector<TrialResult> trials;
   for (const auto& point :
        std::vector<std::vector<double>>{{2, 2}, {0, 4}, {1, 3}, {4, 0}, {5, 5}}) {
     trials.push_back({.trial = 0, .assignment = {}, .objectives = point});
   }
-  std::vector<const Told*> pointers;
-  for (const Told& told : trials) pointers.push_back(&told);
+  std::vector<const TrialResult*> pointers;
+  for (const TrialResult& told : trials) pointers.push_back(&told);
   const auto order = SurvivalOrder(pointers);
   EXPECT_EQ(order.back(), 4U);
   EXPECT_EQ((std::set<std::size_t>{order[0], order[1]}), (std::set<std::size_t>{1, 3}));

@@ -15,7 +15,7 @@ namespace msc::agents {
 namespace {
 
 using gym::Assignment;
-using gym::Told;
+using gym::TrialResult;
 
 constexpr std::uint64_t kSeeds = 10;
 constexpr std::size_t kDecisions = 10;  // of 3 choices: 59,049 assignments
@@ -42,7 +42,7 @@ class Problem {
 
   [[nodiscard]] const gym::AgentSetup& setup() const { return setup_; }
 
-  [[nodiscard]] Told Try(std::uint64_t trial, const Assignment& assignment) const {
+  [[nodiscard]] TrialResult Try(std::uint64_t trial, const Assignment& assignment) const {
     double time = 0;
     double loss = 0;
     for (std::size_t i = 0; i < kDecisions; ++i) {
@@ -50,7 +50,7 @@ class Problem {
       loss += assignment[i] * losses_[i];
       if (i > 0 && assignment[i] != assignment[i - 1]) time += 0.1;
     }
-    Told told{.trial = trial, .assignment = assignment, .objectives = {time}};
+    TrialResult told{.trial = trial, .assignment = assignment, .objectives = {time}};
     if (!limited_) {
       told.objectives.push_back(loss);
       return told;
@@ -67,14 +67,15 @@ class Problem {
   std::vector<double> losses_;
 };
 
-std::vector<Told> Search(const std::string& name, const Problem& problem, std::size_t trials) {
+std::vector<TrialResult> Search(const std::string& name, const Problem& problem,
+                                std::size_t trials) {
   AgentRegistry registry;
   RegisterAll(registry);
   const auto agent = registry.Make(name, problem.setup());
-  std::vector<Told> all = {problem.Try(0, problem.setup().anchors[0])};
+  std::vector<TrialResult> all = {problem.Try(0, problem.setup().anchors[0])};
   agent->Tell(all);
   while (all.size() < trials) {
-    std::vector<Told> told;
+    std::vector<TrialResult> told;
     for (const Assignment& proposal :
          agent->Ask(all.size(), std::min(agent->round().value_or(trials), trials - all.size()))) {
       told.push_back(problem.Try(all.size() + told.size(), proposal));
@@ -92,21 +93,21 @@ double Median(std::vector<double> values) {
 }
 
 /// The least time that keeps the limit; the first trial keeps it.
-double Best(const std::vector<Told>& trials) {
+double Best(const std::vector<TrialResult>& trials) {
   double best = std::numeric_limits<double>::infinity();
-  for (const Told& told : trials) {
+  for (const TrialResult& told : trials) {
     if (told.violation == 0) best = std::min(best, told.objectives[0]);
   }
   return best;
 }
 
 /// What the front leaves below the worst of either objective, in shares of all.
-double Missed(const std::vector<Told>& trials, const Problem& problem) {
+double Missed(const std::vector<TrialResult>& trials, const Problem& problem) {
   const std::vector<double> reference = {
       1.01 * problem.Try(0, Assignment(kDecisions, 0)).objectives[0],
       1.01 * problem.Try(0, Assignment(kDecisions, 2)).objectives[1]};
   std::vector<std::vector<double>> points;
-  for (const Told& told : trials) points.push_back(told.objectives);
+  for (const TrialResult& told : trials) points.push_back(told.objectives);
   return 1 - gym::Hypervolume(points, reference) / (reference[0] * reference[1]);
 }
 

@@ -275,7 +275,7 @@ double BestOf(const std::string& name, gym::SearchProblem& problem, std::size_t 
   const auto agent = registry.Make(name, setup);
   double best = std::numeric_limits<double>::infinity();
   const auto try_all = [&](std::span<const Assignment> batch, std::uint64_t first) {
-    std::vector<gym::Told> told(batch.size());
+    std::vector<gym::TrialResult> told(batch.size());
     problem.Evaluate(batch, [&](std::size_t i, const gym::Evaluation& evaluation) {
       told[i] = {.trial = first + i, .assignment = batch[i], .objectives = {}};
       told[i].failed = evaluation.failure.has_value();

@@ -59,7 +59,7 @@ Read ReadOne(const std::string& folder) {
     read.run.failed += trial.evaluation.failure ? 1 : 0;
     read.run.repeated += trial.repeated ? 1 : 0;
     (void)front.Add(trial);
-    if (Feasible(objective, trial)) {
+    if (IsFeasible(objective, trial)) {
       compared.value = ObjectiveValues(objective, trial.evaluation).front();
     }
   }

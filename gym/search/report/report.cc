@@ -403,7 +403,7 @@ WrittenReport WriteReport(const RunPaths& paths, const TaskRegistry& tasks) {
   input.study = run.study;
   const Objective objective = ToObjective(run.setup.config.objective);
   for (const Trial& trial : run.study.trials) {
-    input.feasible.push_back(Feasible(objective, trial));
+    input.feasible.push_back(IsFeasible(objective, trial));
     input.missed.push_back(MissedText(objective, trial.evaluation));
   }
   input.volume = VolumeText(objective, run.study.trials);

@@ -323,10 +323,10 @@ INSTANTIATE_TEST_SUITE_P(
         WithProblem(
             "RoughMetricsOfOtherNames",
             [](FakeProblemParts& parts) {
-              parts.rungs = 2;
-              parts.evaluate_roughly = [](std::size_t rung, const Assignment& /*assignment*/) {
+              parts.fidelities = 2;
+              parts.evaluate_roughly = [](std::size_t fidelity, const Assignment& /*assignment*/) {
                 Evaluation evaluation{.metrics = {{"cost", 1}}, .failure = {}, .record = ""};
-                if (rung == 1) evaluation.metrics.emplace("guess", 1);
+                if (fidelity == 1) evaluation.metrics.emplace("guess", 1);
                 return evaluation;
               };
             },
@@ -334,7 +334,7 @@ INSTANTIATE_TEST_SUITE_P(
         WithProblem(
             "ARoughEvaluationThatChanges",
             [](FakeProblemParts& parts) {
-              parts.rungs = 1;
+              parts.fidelities = 1;
               parts.evaluate_roughly = [count = std::make_shared<double>(0)](std::size_t,
                                                                              const Assignment&) {
                 return Evaluation{.metrics = {{"cost", ++*count}}, .failure = {}, .record = ""};
@@ -413,7 +413,7 @@ TEST(CheckEnv, PassesSumsCoversAndRungsThatAreRight) {
   parts.prior.costs = {{"cost", {.offset = 0, .effects = {{0, 1}, {0, 1, 2}}}}};
   parts.prior.estimates = {{"cost", {.offset = 3, .effects = {{0, 9}, {0, 0, 0}}}}};
   parts.prior.cover_front = {{{0, 0}, 1, 1}, {{0, 1}, 2, 0}};
-  parts.rungs = 1;
+  parts.fidelities = 1;
   parts.evaluate_roughly = [](std::size_t, const Assignment&) {
     return Evaluation{.metrics = {{"cost", 8}}, .failure = {}, .record = ""};
   };

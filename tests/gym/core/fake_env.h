@@ -66,8 +66,8 @@ struct FakeProblemParts {
   std::size_t parallelism = 1;
   ChoiceMask mask = {};
   PriorKnowledge prior = {};
-  std::size_t rungs = 0;
-  std::function<Evaluation(std::size_t rung, const Assignment&)> evaluate_roughly = {};
+  std::size_t fidelities = 0;
+  std::function<Evaluation(std::size_t fidelity, const Assignment&)> evaluate_roughly = {};
   std::function<void(const Assignment&, const Evaluation&)> recall = {};
 };
 
@@ -91,11 +91,11 @@ class FakeProblem final : public SearchProblem {
       for (int time = 0; time < parts_.reports; ++time) done(i, parts_.evaluate(batch[i]));
     }
   }
-  [[nodiscard]] std::size_t DoRungs() const override { return parts_.rungs; }
-  void DoEvaluateRoughly(std::size_t rung, std::span<const Assignment> batch, const Done& done,
+  [[nodiscard]] std::size_t DoFidelities() const override { return parts_.fidelities; }
+  void DoEvaluateRoughly(std::size_t fidelity, std::span<const Assignment> batch, const Done& done,
                          const std::function<bool()>& stop) override {
     for (std::size_t i = 0; i < batch.size() && !stop(); ++i) {
-      done(i, parts_.evaluate_roughly(rung, batch[i]));
+      done(i, parts_.evaluate_roughly(fidelity, batch[i]));
     }
   }
   void DoRecall(const Assignment& assignment, const Evaluation& evaluation) override {

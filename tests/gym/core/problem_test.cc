@@ -346,7 +346,7 @@ TEST(Agent, IsNotAskedForTrialsBeforeItsFirst) {
 
 struct BadTold {
   std::string label;
-  Told told;
+  TrialResult told;
   std::string must_hold;
 };
 void PrintTo(const BadTold& item, std::ostream* out) {
@@ -357,9 +357,9 @@ class AgentToldSomethingWrong : public testing::TestWithParam<BadTold> {};
 
 TEST_P(AgentToldSomethingWrong, Refuses) {
   FixedAgent agent({.decisions = kDecisions}, {});
-  agent.Tell(std::vector<Told>{{.trial = 4, .assignment = {0, 0}, .objectives = {1}}});
+  agent.Tell(std::vector<TrialResult>{{.trial = 4, .assignment = {0, 0}, .objectives = {1}}});
   const std::string message =
-      MessageOf<InternalError>([&] { agent.Tell(std::vector<Told>{GetParam().told}); });
+      MessageOf<InternalError>([&] { agent.Tell(std::vector<TrialResult>{GetParam().told}); });
   EXPECT_TRUE(message.ends_with(": must hold: " + GetParam().must_hold)) << message;
 }
 

@@ -130,7 +130,8 @@ TEST_P(AxisOfAnyRange, HoldsItBetweenItsPixels) {
   axis.to = 500;
   EXPECT_TRUE(axis.Holds(low) && axis.Holds(high));
   // Not NaN, too.
-  EXPECT_TRUE(axis.At(low) >= 10 && axis.At(low) <= axis.At(high) && axis.At(high) <= 500);
+  EXPECT_TRUE(axis.PixelOf(low) >= 10 && axis.PixelOf(low) <= axis.PixelOf(high) &&
+              axis.PixelOf(high) <= 500);
 }
 
 TEST_P(AxisOfAnyRange, HasFewTicks) {
@@ -186,11 +187,11 @@ TEST(Marks, StarTheWinnerOfTheFinalistsAndWhereNoneIsKnownTheBestTrial) {
   const std::size_t best = input.study.best.value();
   const std::size_t winner = best == 0 ? 1 : 0;
   input.winner = winner;
-  EXPECT_TRUE(Marks(input)[winner].best);
-  EXPECT_FALSE(Marks(input)[best].best);
+  EXPECT_TRUE(ReportMarks(input)[winner].best);
+  EXPECT_FALSE(ReportMarks(input)[best].best);
   input.winner.reset();
-  EXPECT_FALSE(Marks(input)[winner].best);
-  EXPECT_TRUE(Marks(input)[best].best);
+  EXPECT_FALSE(ReportMarks(input)[winner].best);
+  EXPECT_TRUE(ReportMarks(input)[best].best);
 }
 
 TEST(Report, DrawsTheParetoSetInTheScatter) {

@@ -77,7 +77,7 @@ inline ReportInput SampleReport(std::uint64_t trials = 120) {
     }
   }
   for (const Trial& trial : input.study.trials) {
-    input.feasible.push_back(Feasible(objective, trial));
+    input.feasible.push_back(IsFeasible(objective, trial));
   }
   input.study.best = BestOf(objective, input.study.trials);
   input.study.pareto = ParetoOf(objective, input.study.trials);
@@ -175,7 +175,7 @@ inline ReportInput SampleRecipes() {
       const double steps = 20 << trial.assignment[0];
       trial.evaluation.metrics = {{"distill_loss", loss}, {"train_steps", steps}};
     }
-    input.feasible.push_back(Feasible(objective, trial));
+    input.feasible.push_back(IsFeasible(objective, trial));
   }
   input.study.best = BestOf(objective, input.study.trials);
   input.study.pareto = ParetoOf(objective, input.study.trials);

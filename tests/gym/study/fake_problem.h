@@ -105,7 +105,7 @@ class FreeAgent final : public Agent {
 class RoundAgent final : public Agent {
  public:
   using Agent::Agent;
-  std::vector<Told> heard;
+  std::vector<TrialResult> heard;
 
  private:
   std::vector<Assignment> DoAsk(std::uint64_t first, std::size_t count) override {
@@ -118,7 +118,7 @@ class RoundAgent final : public Agent {
     }
     return proposals;
   }
-  void DoTell(std::span<const Told> results) override {
+  void DoTell(std::span<const TrialResult> results) override {
     for (const auto& told : results) {
       heard.push_back(told);
       if (told.failed || told.unknown || told.violation > 0 || told.objectives[0] >= least_)

@@ -24,7 +24,7 @@ using testing::SimDisk;
 using testing::SimFile;
 
 /// Three decisions of four choices, a size that is always seen exactly unless `blind`, and a cost
-/// for each assignment. What is rough is off by up to `error`, and on the first rung by up to
+/// for each assignment. What is rough is off by up to `error`, and on the first fidelity by up to
 /// `first_error`, by the assignment; where its first choice is 3 and the last 0, it fails in the
 /// rough.
 class NoisyProblem final : public SearchProblem {
@@ -36,7 +36,7 @@ class NoisyProblem final : public SearchProblem {
   bool blind = false;     // rough sizes are all 1, as accuracy on few samples may be
   bool one_size = false;  // so are full ones
   PriorKnowledge prior;
-  std::multiset<Assignment> rough_tried;  // on the first rung
+  std::multiset<Assignment> rough_tried;  // on the first fidelity
   std::multiset<Assignment> tried_again;  // on the second
   std::multiset<Assignment> tried;
 
@@ -51,7 +51,7 @@ class NoisyProblem final : public SearchProblem {
  private:
   const std::vector<Decision>& DoDecisions() const override { return decisions_; }
   std::vector<std::string> DoMetrics() const override { return {"cost", "size"}; }
-  std::size_t DoRungs() const override { return ways; }
+  std::size_t DoFidelities() const override { return ways; }
   std::string DoDescribe(const Assignment& a) const override {
     return ChoicesAsJson(decisions_, a);
   }
@@ -64,11 +64,11 @@ class NoisyProblem final : public SearchProblem {
       done(i, Result(batch[i], 0, one_size));
     }
   }
-  void DoEvaluateRoughly(std::size_t rung, std::span<const Assignment> batch, const Done& done,
+  void DoEvaluateRoughly(std::size_t fidelity, std::span<const Assignment> batch, const Done& done,
                          const std::function<bool()>& stop) override {
     for (std::size_t i = batch.size(); i-- > 0 && !stop();) {
-      (rung == 0 ? rough_tried : tried_again).insert(batch[i]);
-      done(i, Result(batch[i], rung == 0 ? error + first_error : error, one_size || blind));
+      (fidelity == 0 ? rough_tried : tried_again).insert(batch[i]);
+      done(i, Result(batch[i], fidelity == 0 ? error + first_error : error, one_size || blind));
     }
   }
   [[nodiscard]] Evaluation Result(const Assignment& a, double off, bool same_size) const {
@@ -159,15 +159,15 @@ TEST(Race, DropsWhatIsAmongTheWorseAndLeavesItOutOfBestAndFront) {
   std::size_t dropped = 0;
   for (const Trial& trial : race.result.trials) {
     const Evaluation& evaluation = trial.evaluation;
-    ASSERT_EQ(evaluation.rungs.size(), 2U);
-    EXPECT_FALSE(evaluation.rungs[0].empty());
-    EXPECT_EQ(evaluation.rungs[1].empty(), !problem.tried_again.contains(trial.assignment));
+    ASSERT_EQ(evaluation.rough_metrics.size(), 2U);
+    EXPECT_FALSE(evaluation.rough_metrics[0].empty());
+    EXPECT_EQ(evaluation.rough_metrics[1].empty(), !problem.tried_again.contains(trial.assignment));
     EXPECT_EQ(evaluation.dropped, !problem.tried.contains(trial.assignment));
     dropped += evaluation.dropped ? 1 : 0;
     if (!evaluation.dropped) continue;
     EXPECT_GE(trial.number, 10U) << "the first are evaluated all ways";
-    EXPECT_FALSE(Feasible(Options(1).objective, trial));
-    EXPECT_EQ(evaluation.rungs[0].at("cost"), evaluation.metrics.at("cost"));
+    EXPECT_FALSE(IsFeasible(Options(1).objective, trial));
+    EXPECT_EQ(evaluation.rough_metrics[0].at("cost"), evaluation.metrics.at("cost"));
   }
   EXPECT_GT(dropped, 40U);
   for (const std::size_t i : race.result.pareto) {
@@ -220,7 +220,7 @@ TEST(Race, TellsAgentsWhatIsRough) {
   const Race race = Hold(problem, disk, 120);
   std::size_t rough = 0;
   for (const Trial& trial : race.result.trials) {
-    const Told told = ToldOf(Options(1).objective, trial);
+    const TrialResult told = TrialResultOf(Options(1).objective, trial);
     EXPECT_EQ(told.rough, trial.evaluation.dropped);
     EXPECT_EQ(told.Complete(), trial.evaluation.Complete());
     EXPECT_EQ(told.objectives.at(0), trial.evaluation.metrics.at("cost"));
@@ -242,9 +242,9 @@ TEST(Race, GoesOnWithoutARungWhoseRanksMeanNothing) {
   EXPECT_LT(problem.tried.size(), problem.tried_again.size() * 6 / 10);
   for (const Trial& trial : race.result.trials) {
     if (trial.number < 20 || trial.repeated) continue;
-    ASSERT_EQ(trial.evaluation.rungs.size(), 2U);
-    EXPECT_TRUE(trial.evaluation.rungs[0].empty());
-    EXPECT_FALSE(trial.evaluation.rungs[1].empty());
+    ASSERT_EQ(trial.evaluation.rough_metrics.size(), 2U);
+    EXPECT_TRUE(trial.evaluation.rough_metrics[0].empty());
+    EXPECT_FALSE(trial.evaluation.rough_metrics[1].empty());
   }
 }
 
@@ -288,13 +288,14 @@ TEST(Race, RefusesToRecallWhatNoSuchRaceLeaves) {
   NoisyProblem inner;
   const Assignment assignment = {0, 0, 0};
   const std::map<std::string, double> all = {{"cost", 1}, {"size", 1}};
-  using Rungs = std::vector<std::map<std::string, double>>;
-  const auto recall = [&](const Rungs& rungs, const std::map<std::string, double>& metrics) {
+  using RoughMetrics = std::vector<std::map<std::string, double>>;
+  const auto recall = [&](const RoughMetrics& rough_metrics,
+                          const std::map<std::string, double>& metrics) {
     RacingProblem problem(inner, Options(1).objective, {}, {});
     problem.Recall(assignment, {.metrics = metrics,
                                 .failure = std::nullopt,
                                 .record = "",
-                                .rungs = rungs,
+                                .rough_metrics = rough_metrics,
                                 .dropped = false});
   };
   EXPECT_NO_THROW(recall({all, all}, all));

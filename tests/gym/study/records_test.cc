@@ -93,7 +93,7 @@ TEST(Study, ReadsARaceOfAJournalOfFormat2) {
   ASSERT_EQ(result.trials.size(), 2U);
   const Evaluation& dropped = result.trials[1].evaluation;
   EXPECT_TRUE(dropped.dropped);
-  EXPECT_EQ(dropped.rungs,
+  EXPECT_EQ(dropped.rough_metrics,
             (std::vector<std::map<std::string, double>>{{{"cost", 9}, {"error", 1.5}}}));
   EXPECT_EQ(result.best, 0U);
 }

@@ -348,7 +348,7 @@ TEST(Study, EndsWhereTheGoalIsReached) {
   std::size_t met = 0;
   for (std::size_t i = 0; i + 5 < result.trials.size(); ++i) {  // before the last round of five
     const Trial& trial = result.trials[i];
-    if (!Feasible(options.objective, trial)) continue;
+    if (!IsFeasible(options.objective, trial)) continue;
     met += trial.evaluation.metrics.at("cost") <= 6.5 ? 1 : 0;
   }
   EXPECT_EQ(met, 0U) << "it went on after the goal was reached";

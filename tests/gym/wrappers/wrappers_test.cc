@@ -71,7 +71,7 @@ TEST(TimeLimit, RefusesToBeBelowOneStep) {
 TEST(Borrow, LeavesTheEnvToItsOwner) {
   const auto env = Endless();
   {
-    const auto limited = WithTimeLimit(Borrow(*env), 1);
+    const auto limited = WithTimeLimit(BorrowEnv(*env), 1);
     limited->Reset();
     EXPECT_TRUE(limited->Step(Point{0}).truncated);
     EXPECT_EQ(limited->problem(), env->problem());
@@ -119,13 +119,13 @@ TEST(Recording, ReplaysToTheSameEpisode) {
   }
   ASSERT_EQ(episodes.size(), 5U);
   const auto fresh = envs::MakeKnapsackEnv();
-  for (const Episode& episode : episodes) EXPECT_EQ(Replay(*fresh, episode), episode);
+  for (const Episode& episode : episodes) EXPECT_EQ(ReplayEpisode(*fresh, episode), episode);
 }
 
 TEST(Replay, RefusesAnActionThatIsNotLegal) {
   const auto env = Counter();
   const Episode episode{.seed = 1, .options = {}, .steps = {{Point{7}, 0}}};
-  EXPECT_EQ(MessageOf<UserError>([&] { static_cast<void>(Replay(*env, episode)); }),
+  EXPECT_EQ(MessageOf<UserError>([&] { static_cast<void>(ReplayEpisode(*env, episode)); }),
             "env 'Fake-v0': action 7 is not in Discrete(2)");
 }
 
