@@ -75,6 +75,15 @@ void StrategyProblem::Measure(cost::Measure what, std::span<const gym::Assignmen
   context_.evaluator->Evaluate(candidates, report, stop);
 }
 
+gym::PriorKnowledge StrategyProblem::OwnPrior() const {
+  gym::PriorKnowledge prior;
+  const auto count = static_cast<double>(decisions().size());
+  for (std::size_t i = 0; i < decisions().size(); ++i) {
+    prior.features.push_back({static_cast<double>(i) / count});
+  }
+  return prior;
+}
+
 gym::PriorKnowledge StrategyProblem::DoPrior() const {
   gym::PriorKnowledge prior = OwnPrior();
   prior.estimates = context_.estimates;
@@ -94,18 +103,23 @@ std::vector<std::string> StrategyProblem::Runners() const {
 }
 
 std::map<std::string, double> StrategyProblem::LowerBounds() const {
+  // By definition these are >= 0; the uncompressed model attains 0.
+  std::map<std::string, double> bounds = {{std::string(kDistillLoss), 0.0},
+                                          {std::string(kDisagreement), 0.0}};
+  const std::optional<Strategy> narrowest = NarrowestStrategy();
+  if (!narrowest) return bounds;
   const Graph& graph = *context_.graph;
-  const Strategy least = NarrowedByTargets(graph, NarrowestStrategy(), Runners());
-  std::map<std::string, double> bounds = {
-      // By definition these are >= 0; the uncompressed model attains 0.
-      {std::string(kDistillLoss), 0.0},
-      {std::string(kDisagreement), 0.0},
-      {std::string(kWeightBytes), LeastWeightBytes(graph, least)}};
+  const Strategy least = NarrowedByTargets(graph, *narrowest, Runners());
+  bounds.emplace(kWeightBytes, LeastWeightBytes(graph, least));
   if (!context_.roof) return bounds;
   if (const auto ms = LeastMilliseconds(graph, least, context_.roof()); ms && *ms > 0) {
     bounds.emplace(kLatencyMs, *ms);
   }
   return bounds;
+}
+
+std::vector<std::pair<std::string, gym::Assignment>> StrategyProblem::DoAnchors() const {
+  return {{"unchanged", gym::Assignment(decisions().size(), 0)}};
 }
 
 std::size_t StrategyProblem::DoParallelism() const {

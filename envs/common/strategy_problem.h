@@ -1,7 +1,9 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "compiler/strategy/strategy.h"
@@ -34,10 +36,11 @@ class StrategyProblem : public gym::SearchProblem {
   [[nodiscard]] virtual Strategy StrategyOf(const gym::Assignment& assignment) const = 0;
   /// Returns a strategy whose layers all have the fewest channels and the narrowest types that any
   /// assignment gives them, for the lower bounds in bounds.h. Other decisions do not matter.
-  [[nodiscard]] virtual Strategy NarrowestStrategy() const = 0;
+  /// Nothing: sizes and times have no bound.
+  [[nodiscard]] virtual std::optional<Strategy> NarrowestStrategy() const { return std::nullopt; }
   /// Returns what the decisions themselves tell: features, without the last two columns, relevance
-  /// and covers.
-  [[nodiscard]] virtual gym::PriorKnowledge OwnPrior() const = 0;
+  /// and covers. By default the only feature of a decision is its position.
+  [[nodiscard]] virtual gym::PriorKnowledge OwnPrior() const;
   /// Returns text for the hash: whatever the meaning of choices depends on besides the model and
   /// the target.
   [[nodiscard]] virtual std::string Meaning() const { return {}; }
@@ -57,6 +60,8 @@ class StrategyProblem : public gym::SearchProblem {
   /// Returns the specs of all targets that may run a candidate or a part of it.
   [[nodiscard]] std::vector<std::string> Runners() const;
   [[nodiscard]] std::size_t DoParallelism() const override;
+  /// The first choices, unless the derived class has better ones.
+  [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override;
   [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override;
   [[nodiscard]] std::string DoHash() const override;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -240,7 +241,7 @@ class CompressProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] Strategy NarrowestStrategy() const override {
+  [[nodiscard]] std::optional<Strategy> NarrowestStrategy() const override {
     Strategy strategy = Undecided();
     strategy.quantize = layers_.LeastPlan();
     strategy.prune = channels_.LeastPlan();

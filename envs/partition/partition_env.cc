@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -228,7 +229,7 @@ class PartitionProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] Strategy NarrowestStrategy() const override { return Undecided(); }
+  [[nodiscard]] std::optional<Strategy> NarrowestStrategy() const override { return Undecided(); }
 
   [[nodiscard]] std::string Meaning() const override {
     // The costs of regions determine which of them an assignment stands for.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -99,7 +100,7 @@ class PruneProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] Strategy NarrowestStrategy() const override {
+  [[nodiscard]] std::optional<Strategy> NarrowestStrategy() const override {
     Strategy strategy = Undecided();
     strategy.prune = choices_.LeastPlan();
     return strategy;

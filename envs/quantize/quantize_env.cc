@@ -1,6 +1,7 @@
 #include "envs/quantize/quantize_env.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -40,7 +41,7 @@ class QuantizeProblem final : public StrategyProblem {
     return choices_.StrategyOf(context_, assignment, Undecided().model_hash);
   }
 
-  [[nodiscard]] Strategy NarrowestStrategy() const override {
+  [[nodiscard]] std::optional<Strategy> NarrowestStrategy() const override {
     Strategy strategy = Undecided();
     strategy.quantize = choices_.LeastPlan();
     return strategy;

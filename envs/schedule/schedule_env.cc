@@ -1,6 +1,7 @@
 #include "envs/schedule/schedule_env.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -75,7 +76,7 @@ class ScheduleProblem final : public StrategyProblem {
     return strategy;
   }
 
-  [[nodiscard]] Strategy NarrowestStrategy() const override { return Undecided(); }
+  [[nodiscard]] std::optional<Strategy> NarrowestStrategy() const override { return Undecided(); }
 
   [[nodiscard]] std::string Meaning() const override {
     // The layers that each decision applies to.
