@@ -14,7 +14,7 @@ int main(int /*argc*/, char** argv) {
   Listener listener;
   const msc::gym::SearchHost host{.program = argv[3], .listener = listener};
   msc::gym::SearchConfig config = msc::gym::ReadConfigFile(argv[1]).config;
-  config.agent = "tpe";
+  config.seed = 11;
   const msc::gym::SearchOutcome outcome = msc::gym::RunSearch(config, {.folder = argv[2]}, host);
   msc::gym::WriteReport({argv[2]});
   std::cout << outcome.summary;
