@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/base/enum_form.h"
 #include "compiler/base/result.h"
 #include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
@@ -17,21 +19,15 @@ namespace msc::cost {
 
 /// What a child that measures is to do.
 enum class ChildMode : std::uint8_t { kFit, kQuality, kLatency, kProfile };
-
-/// Returns "fit", "quality", "latency" or "profile".
-[[nodiscard]] std::string_view Name(ChildMode mode);
-/// Throws UserError for any other text.
-[[nodiscard]] ChildMode ParseChildMode(std::string_view name);
+inline constexpr std::array<std::string_view, 4> kChildModes = {"fit", "quality", "latency",
+                                                                "profile"};
 
 }  // namespace msc::cost
 
 namespace msc {
 
 template <>
-struct StringForm<cost::ChildMode> {
-  static std::string Write(const cost::ChildMode& mode) { return std::string(Name(mode)); }
-  static cost::ChildMode Read(const std::string& text) { return cost::ParseChildMode(text); }
-};
+struct StringForm<cost::ChildMode> : EnumForm<cost::ChildMode, cost::kChildModes> {};
 
 }  // namespace msc
 

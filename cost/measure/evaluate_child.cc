@@ -298,7 +298,7 @@ ChildAnswer AnswerRequest(ChildRequest request, const TargetRegistry& targets) {
   ChildAnswer answer;
   const bool of_one = request.mode == ChildMode::kFit || request.mode == ChildMode::kQuality;
   if (of_one && request.strategies.size() != 1) {
-    throw UserError(std::string(Name(request.mode)) + " is asked of one strategy");
+    throw UserError(StringForm<ChildMode>::Write(request.mode) + " is asked of one strategy");
   }
   switch (request.mode) {
     case ChildMode::kFit:

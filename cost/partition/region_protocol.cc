@@ -1,27 +1,8 @@
 #include "cost/partition/region_protocol.h"
 
-#include <array>
-
-#include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 
 namespace msc::cost {
-namespace {
-
-constexpr std::array<std::string_view, 3> kEvents = {"builds", "times", "gave"};
-
-}  // namespace
-
-std::string_view Name(RegionEvent event) {
-  return kEvents.at(static_cast<std::size_t>(event));
-}
-
-RegionEvent ParseRegionEvent(std::string_view name) {
-  for (std::size_t i = 0; i < kEvents.size(); ++i) {
-    if (kEvents.at(i) == name) return static_cast<RegionEvent>(i);
-  }
-  throw UserError("'" + std::string(name) + "' is not one of builds, times, gave");
-}
 
 std::string ToJson(const RegionRequest& request) {
   return ToJsonText(request);

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "compiler/base/enum_form.h"
 #include "compiler/base/result.h"
 #include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
@@ -104,21 +106,14 @@ enum class RegionEvent : std::uint8_t {
   kTimes,  ///< a group, before its timing
   kGave,   ///< the result of a runner
 };
-
-/// Returns "builds", "times" or "gave".
-[[nodiscard]] std::string_view Name(RegionEvent event);
-/// Throws UserError for any other text.
-[[nodiscard]] RegionEvent ParseRegionEvent(std::string_view name);
+inline constexpr std::array<std::string_view, 3> kRegionEvents = {"builds", "times", "gave"};
 
 }  // namespace msc::cost
 
 namespace msc {
 
 template <>
-struct StringForm<cost::RegionEvent> {
-  static std::string Write(const cost::RegionEvent& event) { return std::string(Name(event)); }
-  static cost::RegionEvent Read(const std::string& text) { return cost::ParseRegionEvent(text); }
-};
+struct StringForm<cost::RegionEvent> : EnumForm<cost::RegionEvent, cost::kRegionEvents> {};
 
 }  // namespace msc
 

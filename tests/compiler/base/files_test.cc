@@ -1,3 +1,4 @@
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <ostream>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -15,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "compiler/base/enum_form.h"
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
@@ -191,6 +194,7 @@ TEST(Fields, RefuseToWriteTextThatIsNotUtf8) {
 }
 
 enum class Colour : std::uint8_t { kRed, kBlue };
+constexpr std::array<std::string_view, 2> kColours = {"red", "blue"};
 
 /// Fields that JSON holds as strings.
 struct Strings {
@@ -211,14 +215,7 @@ struct Strings {
 }  // namespace
 
 template <>
-struct StringForm<Colour> {
-  static std::string Write(const Colour& colour) { return colour == Colour::kRed ? "red" : "blue"; }
-  static Colour Read(const std::string& text) {
-    if (text == "red") return Colour::kRed;
-    if (text == "blue") return Colour::kBlue;
-    throw UserError("no colour");
-  }
-};
+struct StringForm<Colour> : EnumForm<Colour, kColours> {};
 
 namespace {
 
@@ -232,7 +229,7 @@ TEST(Fields, WithAStringFormAreRefusedByName) {
   const auto refusal = [](const std::string& text) {
     return UserErrorOf([&] { (void)FromJsonText<Strings>(text, "c"); });
   };
-  EXPECT_EQ(refusal(R"({"list":["red",""]})"), "'list[1]': no colour");
+  EXPECT_EQ(refusal(R"({"list":["red",""]})"), "'list[1]': '' is not one of red, blue");
   EXPECT_EQ(refusal(R"({"map":{"x":1}})"), "'map.x' must be a string, not 1");
 }
 
