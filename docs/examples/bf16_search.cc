@@ -38,9 +38,8 @@ class Bf16Task final : public msc::gym::SearchTask {
       : SearchTask({.id = "Bf16-v0", .summary = "layers in bf16", .nondeterministic = true},
                    "bf16") {}
   msc::gym::ProblemFactory Prepare(const msc::gym::Preparation& /*preparation*/) const override {
-    return [](const msc::envs::ModelContext& model) {
-      return std::make_unique<Bf16Problem>(model);
-    };
+    return
+        [](const msc::envs::ModelContext& model) { return std::make_unique<Bf16Problem>(model); };
   }
 };
 

@@ -37,20 +37,16 @@ struct ScalesFile {
   }
 };
 
-using UnsupportedNames = std::map<std::string, std::vector<std::string>>;
-
 /// Precisions that targets do not support for layers of the model.
 struct UnsupportedFile {
   std::string format = "msc-lacked-1";
-  UnsupportedNames layers;                         ///< of the config's target
-  std::map<std::string, UnsupportedNames> others;  ///< of the other targets
+  envs::UnsupportedPrecisions layers;                         ///< of the config's target
+  std::map<std::string, envs::UnsupportedPrecisions> others;  ///< of the other targets, by spec
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-lacked-1"}));
-    visit("layers", self.layers, "unsupported precisions by layer",
-          Within::OneOf({"bf16", "int8"}));
-    visit("others", self.others, "the same for every other target",
-          Within::OneOf({"bf16", "int8"}));
+    visit("layers", self.layers, "unsupported precisions by layer");
+    visit("others", self.others, "the same for every other target");
   }
 };
 
@@ -75,24 +71,6 @@ std::function<void(double)> ProgressOf(SearchListener& listener, const char* wha
     listener.ReportProgress(std::string("[") + what + "] " +
                             std::to_string(static_cast<int>(100 * share)) + " %");
   };
-}
-
-UnsupportedNames NamesOf(const envs::UnsupportedPrecisions& unsupported) {
-  UnsupportedNames names;
-  for (const auto& [layer, precisions] : unsupported) {
-    for (const Precision precision : precisions) names[layer].emplace_back(Name(precision));
-  }
-  return names;
-}
-
-envs::UnsupportedPrecisions FromNames(const UnsupportedNames& names) {
-  envs::UnsupportedPrecisions unsupported;
-  for (const auto& [layer, precisions] : names) {
-    for (const std::string& name : precisions) {
-      unsupported[layer].push_back(ParsePrecision(name));
-    }
-  }
-  return unsupported;
 }
 
 [[noreturn]] void ThrowOfAnotherRun(const std::string& file) {
@@ -198,15 +176,15 @@ UnsupportedOnTargets FindUnsupported(const Preparation& preparation,
   } else {
     const Prepared& prepared = preparation.prepared;
     const auto find = [&](const std::string& target) {
-      return NamesOf(FindUnsupportedPrecisions(*prepared.graph, scales, target, prepared.targets));
+      return FindUnsupportedPrecisions(*prepared.graph, scales, target, prepared.targets);
     };
     file.layers = find(preparation.config.target);
     for (const std::string& target : other_targets) file.others[target] = find(target);
     WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
   }
-  UnsupportedOnTargets unsupported{.own = FromNames(file.layers), .of_others = {}};
+  UnsupportedOnTargets unsupported{.own = std::move(file.layers), .of_others = {}};
   for (const std::string& target : other_targets) {
-    unsupported.of_others[target] = FromNames(file.others.at(target));
+    unsupported.of_others[target] = file.others.at(target);
   }
   return unsupported;
 }
