@@ -18,7 +18,6 @@ class KeptRows {
   /// Adds the rows of a layer's next batch.
   void Add(std::size_t layer, std::span<const float> rows);
   [[nodiscard]] std::vector<float> Get(std::size_t layer, std::size_t batch) const;
-  [[nodiscard]] std::size_t layers() const { return places_.size(); }
 
  private:
   struct Place {

@@ -1,5 +1,7 @@
 #include "compiler/pipeline/layer_fit.h"
 
+#include <algorithm>
+
 #include "compiler/compress/prune/least_squares.h"
 #include "compiler/passes/rewrite.h"
 
@@ -14,9 +16,14 @@ bool IsBias(const Graph& graph, ValueId value, std::int64_t channels) {
 }  // namespace
 
 std::optional<LayerFit> MakeLayerFit(const Graph& graph, std::size_t number,
-                                     const WeightedLayer& layer, const LayerChain* chain) {
+                                     const WeightedLayer& layer,
+                                     std::span<const LayerChain> chains) {
   const auto form = ReadLinearForm(graph, layer);
   if (!form) return std::nullopt;
+  const auto chain = std::find_if(chains.begin(), chains.end(), [&](const LayerChain& each) {
+    return each.producer == layer.node;
+  });
+  const bool has_chain = chain != chains.end();
   const Node& node = graph.node(layer.node);
   LayerFit fit{.number = number, .layer = layer, .target = {}, .residual = {}};
   const std::int64_t channels = form->groups * form->outputs;
@@ -25,7 +32,7 @@ std::optional<LayerFit> MakeLayerFit(const Graph& graph, std::size_t number,
     if (!IsBias(graph, node.inputs[2], channels)) return std::nullopt;
     fit.bias_node = layer.node;
     fit.bias_input = 2;
-  } else if (chain != nullptr && chain->bias_add != kNoNode) {
+  } else if (has_chain && chain->bias_add != kNoNode) {
     const Node& add = graph.node(chain->bias_add);
     for (std::size_t i = 0; i < 2; ++i) {
       if (!IsBias(graph, add.inputs[i], channels)) continue;
@@ -35,7 +42,7 @@ std::optional<LayerFit> MakeLayerFit(const Graph& graph, std::size_t number,
     if (fit.bias_node == kNoNode) return std::nullopt;
     target = add.outputs.at(0);
   }
-  if (chain != nullptr && chain->residual_add != kNoNode) {
+  if (has_chain && chain->residual_add != kNoNode) {
     const Node& add = graph.node(chain->residual_add);
     const ValueId residual = add.inputs[chain->residual_input];
     if (SurelySameShape(graph.type(residual), graph.type(target))) {

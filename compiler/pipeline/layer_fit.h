@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "compiler/compress/prune/prune.h"
@@ -22,12 +23,12 @@ struct LayerFit {
   std::size_t bias_input = 0;
 };
 
-/// Returns what to fit a layer to. `chain` is the layer's, or nullptr. The target is the value
+/// Returns what to fit a layer to. `chains` are those of the graph. The target is the value
 /// behind its bias and, if a residual of the same shape is added, behind the sum, so that one
 /// branch compensates for what the other one lost. Returns nullopt if the layer's form is unknown
 /// (ReadLinearForm) or its bias is not one number per channel.
 [[nodiscard]] std::optional<LayerFit> MakeLayerFit(const Graph& graph, std::size_t number,
                                                    const WeightedLayer& layer,
-                                                   const LayerChain* chain);
+                                                   std::span<const LayerChain> chains);
 
 }  // namespace msc

@@ -11,8 +11,8 @@
 #include "compiler/compress/prune/least_squares.h"
 #include "compiler/passes/chain.h"
 #include "compiler/passes/rewrite.h"
-#include "compiler/pipeline/kept_rows.h"
 #include "compiler/pipeline/layer_fit.h"
+#include "compiler/pipeline/refit_layers.h"
 #include "compiler/pipeline/taylor.h"
 
 namespace msc {
@@ -193,14 +193,13 @@ class Changes {
   std::set<ValueId> changed_;
 };
 
-/// Returns the columns of rows [count, width] that stay.
-std::vector<float> KeepColumns(const std::vector<float>& rows, std::size_t width,
-                               const std::vector<std::int32_t>& units,
+/// Returns the columns of rows that stay. `units` has the unit of each column.
+std::vector<float> KeepColumns(std::vector<float> rows, const std::vector<std::int32_t>& units,
                                const std::vector<bool>& kept) {
   if (units.empty()) return rows;
   std::vector<float> result;
-  for (std::size_t first = 0; first < rows.size(); first += width) {
-    for (std::size_t c = 0; c < width; ++c) {
+  for (std::size_t first = 0; first < rows.size(); first += units.size()) {
+    for (std::size_t c = 0; c < units.size(); ++c) {
       if (units[c] < 0 || kept[static_cast<std::size_t>(units[c])]) {
         result.push_back(rows[first + c]);
       }
@@ -224,17 +223,23 @@ class Reconstruction {
 
   std::vector<ReconstructedLayer> Run(const std::function<void(double)>& progress) {
     std::vector<ReconstructedLayer> layers;
-    const std::vector<LayerFit> tasks = FindTasks();
-    KeptRows wanted;  // of the tasks from `seen - wanted.layers()` on
-    std::size_t seen = 0;
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      if (i == seen) {
-        KeepWanted(std::span(tasks).subspan(i), wanted);
-        seen += wanted.layers();
-      }
-      layers.push_back(Fit(tasks[i], wanted, wanted.layers() - (seen - i)));
-      if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(tasks.size()));
-    }
+    const LayerRefit refit{
+        .original = canonical_,
+        .samples = samples_,
+        .run = options_.run,
+        .registry = registry_,
+        .seed = options_.seed,
+        .positions = [&](const LayerFit&) { return options_.positions; },
+        .together = [&](std::span<const LayerFit> tasks) { return CountThatFit(tasks); },
+        .wanted =
+            [&](const LayerFit& task, std::vector<float> rows) {
+              const ValueId output = canonical_.node(task.layer.node).outputs.at(0);
+              return KeepColumns(std::move(rows), space_.Units(output, task.layer.channel_axis),
+                                 kept_);
+            },
+        .fit = [&](const LayerFit& task,
+                   const MomentsOfLayer& moments) { layers.push_back(Fit(task, moments)); }};
+    RefitLayers(refit, FindTasks(), progress);
     return layers;
   }
 
@@ -248,38 +253,23 @@ class Reconstruction {
       const ValueId output = canonical_.node(layers[i].node).outputs.at(0);
       const bool touched = options_.sparsity || changes.Has(output);
       if (!touched || space_.Sizes(output) == nullptr) continue;
-      const auto chain = std::find_if(chains.begin(), chains.end(), [&](const LayerChain& each) {
-        return each.producer == layers[i].node;
-      });
-      auto task = MakeLayerFit(canonical_, i, layers[i], chain == chains.end() ? nullptr : &*chain);
+      auto task = MakeLayerFit(canonical_, i, layers[i], chains);
       if (task) tasks.push_back(std::move(*task));
     }
     return tasks;
   }
 
-  /// Stores rows of the wanted outputs of the first tasks, as many as memory limits allow: one run
-  /// of the whole model over the samples gives all of them.
-  void KeepWanted(std::span<const LayerFit> tasks, KeptRows& wanted) const {
-    std::vector<std::string> names;
+  /// Returns how many of the first tasks can have their rows stored within the memory limit; at
+  /// least one.
+  [[nodiscard]] std::size_t CountThatFit(std::span<const LayerFit> tasks) const {
     double bytes = 0;
+    std::size_t count = 0;
     for (const LayerFit& task : tasks) {
       bytes += RowBytes(task);
-      if (bytes > kMostRowBytes && !names.empty()) break;
-      names.push_back(task.target);
+      if (bytes > kMostRowBytes && count > 0) break;
+      ++count;
     }
-    wanted.Start(names.size());
-    const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
-      for (std::size_t i = 0; i < names.size(); ++i) {
-        const Node& node = canonical_.node(tasks[i].layer.node);
-        const std::size_t axis = tasks[i].layer.channel_axis;
-        const Dims& dims = values[i].dims();
-        const std::vector<float> rows =
-            OutputRows(node, values[i], Positions(tasks[i], dims, first));
-        wanted.Add(i, KeepColumns(rows, static_cast<std::size_t>(dims.at(axis)),
-                                  space_.Units(node.outputs.at(0), axis), kept_));
-      }
-    };
-    ObserveValues(canonical_, names, samples_, options_.run, registry_, observe);
+    return count;
   }
 
   /// Returns an upper limit of the bytes of a task's rows.
@@ -292,45 +282,19 @@ class Reconstruction {
     return sizeof(float) * static_cast<double>(samples_.count()) * positions * channels;
   }
 
-  [[nodiscard]] std::vector<std::int64_t> Positions(const LayerFit& task, const Dims& y,
-                                                    std::int64_t first) const {
-    return PickPositions(canonical_.node(task.layer.node), y, options_.positions,
-                         PositionSeed(options_, task.number, first));
-  }
-
-  /// Fits a layer. `place` is the index of its task in `wanted`.
-  ReconstructedLayer Fit(const LayerFit& task, const KeptRows& wanted, std::size_t place) {
+  ReconstructedLayer Fit(const LayerFit& task, const MomentsOfLayer& moments) {
     // The node and its weights in the graph as changed so far.
-    const std::string& name = canonical_.node(task.layer.node).name;
     WeightedLayer layer = task.layer;
-    layer.node = pruned_.FindNode(name);
+    layer.node = pruned_.FindNode(canonical_.node(task.layer.node).name);
     const Node& node = pruned_.node(layer.node);
     layer.weight = node.inputs.at(1);
-    const LinearForm form = ReadLinearForm(pruned_, layer).value();
-    std::vector<LinearMoments> moments;
-    for (std::int64_t g = 0; g < form.groups; ++g) moments.emplace_back(form.inputs, form.outputs);
-
-    std::size_t batch = 0;
-    std::vector<std::string> names = {NameOf(pruned_, node.inputs.at(0))};
-    if (!task.residual.empty()) names.push_back(task.residual);
-    const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
-      Dims y = OutputDims(canonical_, space_, task.layer, values[0]);
-      const std::vector<std::int64_t> positions = Positions(task, y, first);
-      const std::vector<float> x = InputRows(pruned_, layer, values[0], y, positions);
-      std::vector<float> target = wanted.Get(place, batch++);
-      if (values.size() > 1) {
-        const std::vector<float> added = OutputRows(node, values[1], positions);
-        Check(added.size() == target.size(), "a residual has the shape of its sum");
-        for (std::size_t i = 0; i < added.size(); ++i) target[i] -= added[i];
-      }
-      for (std::int64_t g = 0; g < form.groups; ++g) {
-        moments[static_cast<std::size_t>(g)].Add(
-            std::ssize(positions), x.data() + g * form.inputs, form.groups * form.inputs,
-            target.data() + g * form.outputs, form.groups * form.outputs);
-      }
-    };
-    ObserveValues(pruned_, names, samples_, options_.run, registry_, observe);
-    return Solve(task, layer, form, moments);
+    ChangedLayer changed{.graph = pruned_,
+                         .layer = layer,
+                         .form = ReadLinearForm(pruned_, layer).value(),
+                         .observed = pruned_,
+                         .inputs = {NameOf(pruned_, node.inputs.at(0))}};
+    if (!task.residual.empty()) changed.inputs.push_back(task.residual);
+    return Solve(task, layer, changed.form, moments(changed));
   }
 
   ReconstructedLayer Solve(const LayerFit& task, const WeightedLayer& layer, const LinearForm& form,
@@ -370,15 +334,7 @@ class Reconstruction {
                 LinearMoments::Fit& fit) const {
     const auto about = has_bias ? LinearMoments::About::kMean : LinearMoments::About::kZero;
     fit.weights = SparsifyRows(fit.weights, form, *options_.sparsity, moments.Gram(about));
-    if (has_bias) {
-      const std::vector<double> x = moments.MeanInput();
-      const std::vector<double> y = moments.MeanOutput();
-      for (std::size_t o = 0; o < y.size(); ++o) {
-        double made = 0;
-        for (std::size_t i = 0; i < x.size(); ++i) made += fit.weights[o * x.size() + i] * x[i];
-        fit.bias[o] = static_cast<float>(y[o] - made);
-      }
-    }
+    if (has_bias) fit.bias = MeanBias(moments, fit.weights);
     fit.error_after = moments.Error(fit.weights, fit.bias);
   }
 

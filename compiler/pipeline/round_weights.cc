@@ -1,18 +1,15 @@
 #include "compiler/pipeline/round_weights.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <optional>
 #include <utility>
 
-#include "compiler/base/error.h"
-#include "compiler/base/rng.h"
 #include "compiler/compress/prune/least_squares.h"
 #include "compiler/compress/quantize/grid.h"
 #include "compiler/passes/rewrite.h"
-#include "compiler/pipeline/kept_rows.h"
 #include "compiler/pipeline/layer_fit.h"
+#include "compiler/pipeline/refit_layers.h"
 
 namespace msc {
 namespace {
@@ -79,10 +76,7 @@ class WeightRounder {
                                     [&](const QuantizedLayer& each) { return each.name == name; });
       if (row == rows.end() || row->bits == 0) continue;
       bits_[name] = static_cast<int>(row->bits);
-      const auto chain = std::find_if(chains.begin(), chains.end(), [&](const LayerChain& each) {
-        return each.producer == weighted[i].node;
-      });
-      auto fit = MakeLayerFit(graph_, i, weighted[i], chain == chains.end() ? nullptr : &*chain);
+      auto fit = MakeLayerFit(graph_, i, weighted[i], chains);
       const bool fits_memory = MomentBytes(FormOf(graph_, weighted[i])) <= kMostMomentBytes;
       if (UsesSamples() && fit && fits_memory) {
         fits.push_back(std::move(*fit));
@@ -90,13 +84,18 @@ class WeightRounder {
         RoundAlone(weighted[i]);
       }
     }
-    for (std::size_t i = 0; i < fits.size(); ++i) {
-      if (i % kLayersATime == 0) {
-        WantOutputs(std::span(fits).subspan(i, std::min(kLayersATime, fits.size() - i)));
-      }
-      Fit(fits[i], i % kLayersATime, rows);
-      if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(fits.size()));
-    }
+    const LayerRefit refit{
+        .original = original_,
+        .samples = rounding_.samples,
+        .run = rounding_.run,
+        .registry = rounding_.registry,
+        .seed = options_.seed,
+        .positions = [&](const LayerFit& fit) { return PositionsOf(fit); },
+        .together = [&](auto next) { return std::min(kLayersATime, next.size()); },
+        .wanted = [](const LayerFit&, std::vector<float> outputs) { return outputs; },
+        .fit = [&](const LayerFit& fit,
+                   const MomentsOfLayer& moments) { Fit(fit, moments, rows); }};
+    RefitLayers(refit, fits, progress);
   }
 
  private:
@@ -179,38 +178,6 @@ class WeightRounder {
     return std::max(kLeastPositions, (rows + samples - 1) / samples);
   }
 
-  [[nodiscard]] std::vector<std::int64_t> Positions(const LayerFit& fit, const Dims& y,
-                                                    std::int64_t first) const {
-    return PickPositions(original_.node(fit.layer.node), y, PositionsOf(fit),
-                         MixSeed({options_.seed, fit.number, static_cast<std::uint64_t>(first)}));
-  }
-
-  /// Stores what these layers compute in f32.
-  void WantOutputs(std::span<const LayerFit> fits) {
-    std::vector<std::string> names;
-    for (const LayerFit& fit : fits) names.push_back(fit.target);
-    wanted_.Start(fits.size());
-    wanted_dims_.assign(fits.size(), {});
-    const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
-      for (std::size_t i = 0; i < fits.size(); ++i) {
-        const Dims& y = values[i].dims();
-        wanted_dims_[i] = y;
-        wanted_.Add(i, OutputRows(original_.node(fits[i].layer.node), values[i],
-                                  Positions(fits[i], y, first)));
-      }
-    };
-    ObserveValues(original_, names, rounding_.samples, rounding_.run, rounding_.registry, observe);
-  }
-
-  /// Returns the sizes of a layer's output for a batch, which may have fewer samples than that of
-  /// `wanted_dims_`.
-  [[nodiscard]] Dims OutputDims(std::size_t place, const Node& layer, const Tensor& x) const {
-    Dims y = wanted_dims_.at(place);
-    const auto shared = layer.Is("Conv") ? 1 : std::ssize(y) - 1;
-    std::copy_n(x.dims().begin(), shared, y.begin());
-    return y;
-  }
-
   /// Returns the graph with this layer and those before it quantized as they will run.
   [[nodiscard]] Graph SoFar(const std::string& name) {
     done_.layers[name] = plan_.layers.at(name);
@@ -224,41 +191,22 @@ class WeightRounder {
     return graph;
   }
 
-  /// Fits a layer. `place` is its index among the layers whose outputs are stored.
-  void Fit(const LayerFit& fit, std::size_t place, std::vector<QuantizedLayer>& rows) {
-    const std::string name = graph_.node(fit.layer.node).name;
+  void Fit(const LayerFit& fit, const MomentsOfLayer& moments, std::vector<QuantizedLayer>& rows) {
     WeightedLayer layer = fit.layer;
     layer.weight = graph_.node(layer.node).inputs.at(1);
-    const LinearForm form = FormOf(graph_, layer);
-    std::vector<LinearMoments> moments;
-    for (std::int64_t g = 0; g < form.groups; ++g) moments.emplace_back(form.inputs, form.outputs);
-
-    const Graph so_far = SoFar(name);
+    const Graph so_far = SoFar(graph_.node(layer.node).name);
     const auto input_name = [&](NodeId node, std::size_t index) {
       return so_far.value(so_far.node(node).inputs.at(index)).name;
     };
-    std::vector<std::string> names = {input_name(layer.node, 0)};
-    if (!fit.residual.empty()) names.push_back(input_name(fit.residual_add, fit.residual_input));
-    std::size_t batch = 0;
-    const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
-      const Dims y = OutputDims(place, graph_.node(layer.node), values[0]);
-      const std::vector<std::int64_t> positions = Positions(fit, y, first);
-      const std::vector<float> x = InputRows(graph_, layer, values[0], y, positions);
-      std::vector<float> target = wanted_.Get(place, batch++);
-      if (values.size() > 1) {
-        const std::vector<float> added =
-            OutputRows(original_.node(layer.node), values[1], positions);
-        Check(added.size() == target.size(), "a residual has the shape of its sum");
-        for (std::size_t i = 0; i < added.size(); ++i) target[i] -= added[i];
-      }
-      for (std::int64_t g = 0; g < form.groups; ++g) {
-        moments[static_cast<std::size_t>(g)].Add(
-            std::ssize(positions), x.data() + g * form.inputs, form.groups * form.inputs,
-            target.data() + g * form.outputs, form.groups * form.outputs);
-      }
-    };
-    ObserveValues(so_far, names, rounding_.samples, rounding_.run, rounding_.registry, observe);
-    Solve(fit, layer, form, moments, rows);
+    ChangedLayer changed{.graph = graph_,
+                         .layer = layer,
+                         .form = FormOf(graph_, layer),
+                         .observed = so_far,
+                         .inputs = {input_name(layer.node, 0)}};
+    if (!fit.residual.empty()) {
+      changed.inputs.push_back(input_name(fit.residual_add, fit.residual_input));
+    }
+    Solve(fit, layer, changed.form, moments(changed), rows);
   }
 
   void Solve(const LayerFit& fit, const WeightedLayer& layer, const LinearForm& form,
@@ -351,15 +299,7 @@ class WeightRounder {
     }
     choice.weights = RoundRows(weights, choice.steps, gram, ParseRounding(options_.rounding),
                                static_cast<std::int64_t>(inputs) / group);
-    if (corrects) {
-      const std::vector<double> x = moments.MeanInput();
-      const std::vector<double> y = moments.MeanOutput();
-      for (std::size_t o = 0; o < b.size(); ++o) {
-        double made = 0;
-        for (std::size_t i = 0; i < inputs; ++i) made += choice.weights[o * inputs + i] * x[i];
-        choice.bias[o] = static_cast<float>(y[o] - made);
-      }
-    }
+    if (corrects) choice.bias = MeanBias(moments, choice.weights);
     choice.error = moments.Error(choice.weights, choice.bias);
     return choice;
   }
@@ -373,8 +313,6 @@ class WeightRounder {
   std::map<std::string, int> bits_;
   std::optional<WeightStep> shared_step_;  ///< for the current layer, if its channels share a step
   QuantizePlan done_;
-  KeptRows wanted_;                ///< outputs of the current layers
-  std::vector<Dims> wanted_dims_;  ///< of the last batch
 };
 
 }  // namespace

@@ -1,0 +1,111 @@
+#include "compiler/pipeline/refit_layers.h"
+
+#include <algorithm>
+
+#include "compiler/base/error.h"
+#include "compiler/base/rng.h"
+#include "compiler/pipeline/kept_rows.h"
+
+namespace msc {
+namespace {
+
+/// The wanted outputs of some layers.
+struct Wanted {
+  KeptRows rows;
+  std::vector<Dims> dims;  ///< of each layer's outputs, in the last batch
+};
+
+std::vector<std::int64_t> Positions(const LayerRefit& refit, const LayerFit& fit, const Dims& y,
+                                    std::int64_t first) {
+  return PickPositions(refit.original.node(fit.layer.node), y, refit.positions(fit),
+                       MixSeed({refit.seed, fit.number, static_cast<std::uint64_t>(first)}));
+}
+
+void KeepWanted(const LayerRefit& refit, std::span<const LayerFit> fits, Wanted& wanted) {
+  std::vector<std::string> names;
+  for (const LayerFit& fit : fits) names.push_back(fit.target);
+  wanted.rows.Start(fits.size());
+  wanted.dims.assign(fits.size(), {});
+  const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
+    for (std::size_t i = 0; i < fits.size(); ++i) {
+      const Dims& y = wanted.dims[i] = values[i].dims();
+      const Node& node = refit.original.node(fits[i].layer.node);
+      std::vector<float> rows = OutputRows(node, values[i], Positions(refit, fits[i], y, first));
+      wanted.rows.Add(i, refit.wanted(fits[i], std::move(rows)));
+    }
+  };
+  ObserveValues(refit.original, names, refit.samples, refit.run, refit.registry, observe);
+}
+
+/// Returns the sizes of a layer's output for a batch of its input, which may have fewer samples
+/// than the batch of `dims`. Only a Conv certainly has its batch outermost: the batch of an LSTM is
+/// its second axis, and that of layers behind it, too.
+Dims OutputDims(Dims dims, const Node& layer, const Tensor& x) {
+  const auto shared = layer.Is("Conv") ? 1 : std::ssize(dims) - 1;
+  std::copy_n(x.dims().begin(), shared, dims.begin());
+  return dims;
+}
+
+/// `place` is the index of the layer in `wanted`.
+std::vector<LinearMoments> Moments(const LayerRefit& refit, const LayerFit& fit,
+                                   const Wanted& wanted, std::size_t place,
+                                   const ChangedLayer& changed) {
+  const LinearForm& form = changed.form;
+  const Node& node = changed.graph.node(changed.layer.node);
+  std::vector<LinearMoments> moments;
+  for (std::int64_t g = 0; g < form.groups; ++g) moments.emplace_back(form.inputs, form.outputs);
+  std::size_t batch = 0;
+  const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
+    const Dims y = OutputDims(wanted.dims.at(place), node, values[0]);
+    const std::vector<std::int64_t> positions = Positions(refit, fit, y, first);
+    const std::vector<float> x = InputRows(changed.graph, changed.layer, values[0], y, positions);
+    std::vector<float> target = wanted.rows.Get(place, batch++);
+    if (values.size() > 1) {
+      const std::vector<float> added = OutputRows(node, values[1], positions);
+      Check(added.size() == target.size(), "a residual has the shape of its sum");
+      for (std::size_t i = 0; i < added.size(); ++i) target[i] -= added[i];
+    }
+    for (std::int64_t g = 0; g < form.groups; ++g) {
+      moments[static_cast<std::size_t>(g)].Add(
+          std::ssize(positions), x.data() + g * form.inputs, form.groups * form.inputs,
+          target.data() + g * form.outputs, form.groups * form.outputs);
+    }
+  };
+  ObserveValues(changed.observed, changed.inputs, refit.samples, refit.run, refit.registry,
+                observe);
+  return moments;
+}
+
+}  // namespace
+
+void RefitLayers(const LayerRefit& refit, std::span<const LayerFit> layers,
+                 const std::function<void(double)>& progress) {
+  Wanted wanted;  // of `kept` layers from `start` on
+  std::size_t start = 0;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (i == start + kept) {
+      start = i;
+      kept = refit.together(layers.subspan(i));
+      KeepWanted(refit, layers.subspan(i, kept), wanted);
+    }
+    refit.fit(layers[i], [&](const ChangedLayer& changed) {
+      return Moments(refit, layers[i], wanted, i - start, changed);
+    });
+    if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(layers.size()));
+  }
+}
+
+std::vector<float> MeanBias(const LinearMoments& moments, std::span<const float> weights) {
+  const std::vector<double> x = moments.MeanInput();
+  const std::vector<double> y = moments.MeanOutput();
+  std::vector<float> bias(y.size());
+  for (std::size_t o = 0; o < y.size(); ++o) {
+    double made = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) made += weights[o * x.size() + i] * x[i];
+    bias[o] = static_cast<float>(y[o] - made);
+  }
+  return bias;
+}
+
+}  // namespace msc
