@@ -10,11 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
-#include "compiler/kernel/eval.h"
 #include "compiler/kernel/func.h"
 #include "compiler/kernel/print.h"
-#include "compiler/kernel/simplify.h"
 #include "compiler/kernel/verify.h"
+#include "tests/support/kernel_eval.h"
 
 namespace msc::kernel {
 namespace {
@@ -150,19 +149,6 @@ TEST(Call, IsPrintedWithItsNameQuoted) {
   EXPECT_EQ(Print(Stmt{At(Small(), Var({0}) * 10, Int(0), Int(8))}),
             "call \"sgemm\"(b0[v0 * 10], b1[0], b2[8], 2, 4, 5, 5, 4, 4, 0, 0, 1)\n");
   EXPECT_EQ(Print(Stmt{Call{"a\"\n", {}, {}}}), "call \"a\\\"\\x0a\"()\n");
-}
-
-TEST(Call, IsKeptBySimplifyWithWhatItsAddressesNeed) {
-  const Expr offset = Load({3}, Int(0), kIndex);
-  const KernelFunc func = Simplify(With(
-      {{Let{{1}, offset}},
-       {For{{0}, Int(2), LoopKind::kUnrolled, {{At(Small(), Var({0}) * 10, Var({1}), Int(0))}}}}}));
-  std::string text;
-  for (const Stmt& stmt : func.body) text += Print(stmt);
-  EXPECT_EQ(text,
-            "let v1: i64 = i64 b3[0]\n"
-            "call \"sgemm\"(b0[0], b1[v1], b2[0], 2, 4, 5, 5, 4, 4, 0, 0, 1)\n"
-            "call \"sgemm\"(b0[10], b1[v1], b2[0], 2, 4, 5, 5, 4, 4, 0, 0, 1)\n");
 }
 
 TEST(Call, IsInTheTableOnceWhereverItStands) {

@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
-#include "compiler/kernel/eval.h"
 #include "compiler/kernel/func.h"
 #include "compiler/kernel/integer.h"
 #include "compiler/kernel/print.h"
+#include "tests/support/kernel_eval.h"
 
 namespace msc::kernel {
 namespace {

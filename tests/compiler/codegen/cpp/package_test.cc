@@ -16,7 +16,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/kernel/call.h"
-#include "compiler/kernel/eval.h"
+#include "tests/support/kernel_eval.h"
 
 namespace msc {
 namespace {

@@ -19,12 +19,11 @@
 #include "compiler/base/rng.h"
 #include "compiler/codegen/cpp/emit.h"
 #include "compiler/kernel/call.h"
-#include "compiler/kernel/eval.h"
 #include "compiler/kernel/print.h"
-#include "compiler/kernel/simplify.h"
 #include "compiler/kernel/verify.h"
 #include "compiler/targets/native/compile.h"
 #include "compiler/targets/native/module.h"
+#include "tests/support/kernel_eval.h"
 #include "tests/support/random_kernel.h"
 #include "tests/support/seeds.h"
 #include "tests/support/sgemm.h"
@@ -152,20 +151,6 @@ TEST_P(Levels, RandomKernelsRunAsInterpreted) {
     Execute(funcs[i], code.entry(i), got);
     EXPECT_EQ(Difference(funcs[i], want, got), "") << "seed " << seeds[i] << "\n"
                                                    << Print(funcs[i]);
-  }
-}
-
-TEST(Simplified, RandomKernelsRunAsBefore) {
-  for (std::uint64_t seed = 0; seed < Seeds(200); ++seed) {
-    const KernelFunc func = RandomKernel(seed);
-    const KernelFunc simple = kernel::Simplify(func);
-    ASSERT_EQ(kernel::Verify(simple), std::vector<std::string>{}) << Print(func) << Print(simple);
-    EXPECT_EQ(Print(kernel::Simplify(simple)), Print(simple));
-    Bytes want = RandomInputs(func, seed);
-    Bytes got = want;
-    Interpret(func, want);
-    Interpret(simple, got);
-    ASSERT_EQ(Difference(func, want, got), "") << "seed " << seed << "\n" << Print(func);
   }
 }
 

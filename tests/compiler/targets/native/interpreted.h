@@ -10,9 +10,9 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/tensor.h"
-#include "compiler/kernel/eval.h"
 #include "compiler/kernel/program.h"
 #include "compiler/kernel/verify.h"
+#include "tests/support/kernel_eval.h"
 
 namespace msc::native {
 

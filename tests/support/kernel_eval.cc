@@ -1,4 +1,4 @@
-#include "compiler/kernel/eval.h"
+#include "tests/support/kernel_eval.h"
 
 #include <algorithm>
 #include <bit>
