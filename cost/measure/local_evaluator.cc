@@ -5,7 +5,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
-#include "compiler/base/passing_folder.h"
+#include "compiler/base/temporary_folder.h"
 #include "compiler/pipeline/fitted.h"
 #include "cost/measure/persist.h"
 
@@ -30,7 +30,7 @@ class RequestFolder {
   [[nodiscard]] const std::string& folder() const { return folder_.path(); }
 
  private:
-  PassingFolder folder_;
+  TemporaryFolder folder_;
 };
 
 Failure Nonsense() {
@@ -154,7 +154,7 @@ TimeLimits ChildTimeLimits(const ChildRequest& request, const PreparedFolder& fo
 LocalEvaluator::LocalEvaluator(LocalOptions options)
     : options_(std::move(options)), folder_(OpenFolder(options_.folder)) {
   Check(!options_.child.empty(), "a local evaluator knows how to start a child");
-  SweepPassingFolders(options_.scratch, kRequestPrefix);  // left by a search that was killed
+  SweepTemporaryFolders(options_.scratch, kRequestPrefix);  // left by a search that was killed
 }
 
 std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& request,

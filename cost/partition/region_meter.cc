@@ -10,7 +10,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
-#include "compiler/base/passing_folder.h"
+#include "compiler/base/temporary_folder.h"
 #include "compiler/ir/serialize.h"
 #include "cost/measure/child.h"
 #include "cost/measure/core_lock.h"
@@ -30,11 +30,11 @@ class RegionMeter::Folder {
 
   static const std::string& Swept(const std::string& parent) {
     MakeFolders(parent);
-    SweepPassingFolders(parent, kPrefix);
+    SweepTemporaryFolders(parent, kPrefix);
     return parent;
   }
 
-  PassingFolder folder_;
+  TemporaryFolder folder_;
 };
 
 namespace {

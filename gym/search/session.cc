@@ -18,13 +18,13 @@ constexpr const char* kRunPrefix = "mscgym-run-";
 /// Returns the folder of temporary files, after removing those that killed processes left behind.
 std::string SweptTemporary() {
   std::string folder = std::filesystem::temp_directory_path().string();
-  SweepPassingFolders(folder, kRunPrefix);
+  SweepTemporaryFolders(folder, kRunPrefix);
   return folder;
 }
 
 }  // namespace
 
-PassingRun::PassingRun() : folder_(SweptTemporary(), kRunPrefix) {
+TemporaryRun::TemporaryRun() : folder_(SweptTemporary(), kRunPrefix) {
   MakeFolders(paths().At("scratch"));
 }
 
@@ -46,7 +46,7 @@ SearchSession::SearchSession(SearchConfig config, const SessionOptions& options,
 void SearchSession::PrepareMeasured(const SessionOptions& options) {
   prepared_ = LoadSearch(task_, config_);
   if (options.folder.empty()) {
-    paths_ = passing_.emplace().paths();
+    paths_ = temporary_.emplace().paths();
   } else {
     paths_.folder = options.folder;
     if (std::filesystem::exists(paths_.journal())) {

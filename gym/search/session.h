@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "compiler/base/passing_folder.h"
+#include "compiler/base/temporary_folder.h"
 #include "gym/core/env.h"
 #include "gym/search/config.h"
 #include "gym/search/host.h"
@@ -20,13 +20,13 @@
 namespace msc::gym {
 
 /// A temporary run directory, removed with this object.
-class PassingRun {
+class TemporaryRun {
  public:
-  PassingRun();
+  TemporaryRun();
   [[nodiscard]] RunPaths paths() const { return {folder_.path()}; }
 
  private:
-  PassingFolder folder_;
+  TemporaryFolder folder_;
 };
 
 struct SessionOptions {
@@ -64,7 +64,7 @@ class SearchSession {
   SearchHost host_;
   const SearchTask& task_;
   SearchConfig config_;
-  std::optional<PassingRun> passing_;
+  std::optional<TemporaryRun> temporary_;
   RunPaths paths_;
   Prepared prepared_;
   std::optional<Measuring> measuring_;

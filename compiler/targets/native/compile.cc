@@ -21,7 +21,7 @@
 #include "compiler/base/file.h"
 #include "compiler/base/hash.h"
 #include "compiler/base/parallel.h"
-#include "compiler/base/passing_folder.h"
+#include "compiler/base/temporary_folder.h"
 #include "compiler/targets/native/kernel_cache.h"
 #include "compiler/targets/native/run_program.h"
 
@@ -110,7 +110,7 @@ bool WasInterrupted(const ProgramEnd& end) {
 
 std::optional<Failure> Compile(const CompileJob& job, const std::string& key,
                                const BuildOptions& options, KernelCache& cache) {
-  const PassingFolder folder(cache.folder(), kBuildPrefix);
+  const TemporaryFolder folder(cache.folder(), kBuildPrefix);
   const std::string source = folder.path() + "/kernel.cc";
   const std::string object = folder.path() + "/kernel.so";
   std::ofstream text(source, std::ios::binary);
@@ -237,7 +237,7 @@ Result<std::vector<std::shared_ptr<void>>> CompileAndLoad(std::span<const Compil
     if (!entry.second.library) missing.push_back(&entry);
   }
   // Removes folders of builds that were killed. Skips this if there is nothing to build.
-  if (!missing.empty()) SweepPassingFolders(cache.folder(), kBuildPrefix);
+  if (!missing.empty()) SweepTemporaryFolders(cache.folder(), kBuildPrefix);
   // Compiles the longest text first, because it takes longest.
   std::stable_sort(missing.begin(), missing.end(), [](const auto* a, const auto* b) {
     return a->second.job->text.size() > b->second.job->text.size();

@@ -22,7 +22,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
-#include "compiler/base/passing_folder.h"
+#include "compiler/base/temporary_folder.h"
 #include "compiler/targets/native/module.h"
 
 namespace msc {
@@ -297,7 +297,7 @@ TEST_F(Compile, RemovesWhatKilledBuildsLeftAndNothingElse) {
   }
   fs::last_write_time(Path("cache/.msc-killed"),
                       fs::file_time_type::clock::now() - std::chrono::hours(25));
-  const PassingFolder live(options_.cache_dir, ".build-");
+  const TemporaryFolder live(options_.cache_dir, ".build-");
   EXPECT_EQ(AnswerOf(1), 1);
   EXPECT_FALSE(fs::exists(Path("cache/.build-killed")));
   EXPECT_TRUE(fs::exists(live.path()));

@@ -1,4 +1,4 @@
-#include "compiler/base/passing_folder.h"
+#include "compiler/base/temporary_folder.h"
 
 #include <csignal>
 #include <filesystem>
@@ -37,7 +37,7 @@ class Passing : public testing::Test {
     const std::size_t before = Count();
     const pid_t pid = ::fork();
     if (pid == 0) {
-      const PassingFolder folder(parent_, "work-");
+      const TemporaryFolder folder(parent_, "work-");
       std::ofstream(folder.path() + "/file") << "x";
       fs::create_directory(parent_ + "/made-" + std::to_string(::getpid()));
       while (true) ::pause();
@@ -56,7 +56,7 @@ class Passing : public testing::Test {
 
 TEST_F(Passing, IsOfThisUserAloneAndGoesWithItsObject) {
   {
-    const PassingFolder folder(parent_, "work-");
+    const TemporaryFolder folder(parent_, "work-");
     std::ofstream(folder.path() + "/file") << "x";
     struct stat status {};
     ASSERT_EQ(::stat(folder.path().c_str(), &status), 0);
@@ -69,12 +69,12 @@ TEST_F(Passing, IsOfThisUserAloneAndGoesWithItsObject) {
 
 TEST_F(Passing, StaysAsLongAsItsProcess) {
   const pid_t other = Maker();
-  const PassingFolder own(parent_, "work-");
-  SweepPassingFolders(parent_, "work-");
+  const TemporaryFolder own(parent_, "work-");
+  SweepTemporaryFolders(parent_, "work-");
   EXPECT_EQ(Count(), 2U);
   Kill(other);
   EXPECT_EQ(Count(), 2U);
-  SweepPassingFolders(parent_, "work-");
+  SweepTemporaryFolders(parent_, "work-");
   EXPECT_EQ(Count(), 1U);
   EXPECT_TRUE(fs::exists(own.path()));
 }
@@ -86,18 +86,18 @@ TEST_F(Passing, IsSweptByItsNameOnly) {
   fs::create_directory(parent_ + "/elsewhere");
   fs::create_directory_symlink(parent_ + "/elsewhere", parent_ + "/work-link");
   std::ofstream(parent_ + "/work-file") << "x";
-  SweepPassingFolders(parent_, "work-");
+  SweepTemporaryFolders(parent_, "work-");
   EXPECT_FALSE(fs::exists(parent_ + "/work-abcdef"));
   EXPECT_EQ(Count(), 5U);
-  SweepPassingFolders(parent_ + "/nowhere", "work-");  // nothing to sweep
+  SweepTemporaryFolders(parent_ + "/nowhere", "work-");  // nothing to sweep
 }
 
 TEST_F(Passing, IsNeverSweptFromUnderItsMaker) {
   std::thread sweeper([&] {
-    for (int i = 0; i < 2000; ++i) SweepPassingFolders(parent_, "work-");
+    for (int i = 0; i < 2000; ++i) SweepTemporaryFolders(parent_, "work-");
   });
   for (int i = 0; i < 500; ++i) {
-    const PassingFolder folder(parent_, "work-");
+    const TemporaryFolder folder(parent_, "work-");
     std::ofstream(folder.path() + "/file") << "x";
     ASSERT_TRUE(fs::exists(folder.path() + "/file"));
   }
@@ -105,7 +105,7 @@ TEST_F(Passing, IsNeverSweptFromUnderItsMaker) {
 }
 
 TEST_F(Passing, SaysWhereItCannotBeMade) {
-  EXPECT_EQ(ErrorOf<SystemError>([&] { PassingFolder(parent_ + "/no", "work-"); }),
+  EXPECT_EQ(ErrorOf<SystemError>([&] { TemporaryFolder(parent_ + "/no", "work-"); }),
             "cannot make a folder in '" + parent_ + "/no': No such file or directory");
 }
 

@@ -1,4 +1,4 @@
-#include "compiler/base/passing_folder.h"
+#include "compiler/base/temporary_folder.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -75,7 +75,7 @@ void SweepOne(const std::string& path) {
 
 }  // namespace
 
-PassingFolder::PassingFolder(const std::string& parent, const std::string& prefix) {
+TemporaryFolder::TemporaryFolder(const std::string& parent, const std::string& prefix) {
   for (std::optional<int> lock; !lock;) {
     path_ = parent + "/" + prefix + "XXXXXX";
     if (::mkdtemp(path_.data()) == nullptr) {
@@ -86,12 +86,12 @@ PassingFolder::PassingFolder(const std::string& parent, const std::string& prefi
   }
 }
 
-PassingFolder::~PassingFolder() {
+TemporaryFolder::~TemporaryFolder() {
   Remove(path_);
   if (lock_ >= 0) ::close(lock_);
 }
 
-void SweepPassingFolders(const std::string& parent, const std::string& prefix) {
+void SweepTemporaryFolders(const std::string& parent, const std::string& prefix) {
   namespace fs = std::filesystem;
   std::error_code error;
   for (fs::directory_iterator it(parent, error), end; !error && it != end; it.increment(error)) {
