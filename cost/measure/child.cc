@@ -282,6 +282,15 @@ std::chrono::nanoseconds ToNanoseconds(const timeval& time) {
 
 }  // namespace
 
+std::vector<std::string> ChildEnvironment(int threads, bool bind,
+                                          const std::vector<std::string>& more) {
+  std::vector<std::string> all = {"LC_ALL=C", "OMP_NUM_THREADS=" + std::to_string(threads),
+                                  "OMP_DYNAMIC=false"};
+  if (bind) all.emplace_back("OMP_PROC_BIND=true");
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 Failure ToldToStop() {
   return {FailureKind::kLost, "stopped"};
 }

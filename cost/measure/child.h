@@ -39,6 +39,11 @@ struct ChildCommand {
   ChildLimits limits;
 };
 
+/// Returns the environment of a child that computes with `threads` threads: the C locale, settings
+/// of OpenMP and `more`, each "NAME=value". `bind` keeps each thread of OpenMP on its core.
+[[nodiscard]] std::vector<std::string> ChildEnvironment(int threads, bool bind,
+                                                        const std::vector<std::string>& more);
+
 /// Result of a successful child.
 struct ChildReport {
   std::string record;       ///< payload of its record

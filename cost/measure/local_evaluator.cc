@@ -177,13 +177,9 @@ ChildCommand LocalEvaluator::CommandFor(const ChildRequest& request,
   command.argv = options_.child;
   command.argv.push_back(path);
   command.cores = IsTimed(request) ? options_.latency_cores : options_.quality_cores;
-  command.environment = {"LC_ALL=C", "OMP_NUM_THREADS=" + std::to_string(settings.threads),
-                         "OMP_DYNAMIC=false"};
-  if (settings.threads > 1 && command.cores.size() == static_cast<std::size_t>(settings.threads)) {
-    command.environment.emplace_back("OMP_PROC_BIND=true");
-  }
-  command.environment.insert(command.environment.end(), options_.environment.begin(),
-                             options_.environment.end());
+  const bool a_core_each =
+      settings.threads > 1 && command.cores.size() == static_cast<std::size_t>(settings.threads);
+  command.environment = ChildEnvironment(settings.threads, a_core_each, options_.environment);
   const TimeLimits limits = ChildTimeLimits(request, folder_);
   command.limits.timeout = limits.whole;
   command.limits.idle = limits.idle;

@@ -212,10 +212,7 @@ class RegionMeter::Batch {
     command.argv = options.child;
     command.argv.push_back(meter_.folder_->At("request.json"));
     command.cores = cores;
-    command.environment = {"LC_ALL=C", "OMP_NUM_THREADS=" + std::to_string(options.threads),
-                           "OMP_DYNAMIC=false"};
-    command.environment.insert(command.environment.end(), options.environment.begin(),
-                               options.environment.end());
+    command.environment = ChildEnvironment(options.threads, /*bind=*/false, options.environment);
     // The time limit applies to each runner; their number limits the whole.
     command.limits.timeout = std::chrono::hours(24);
     command.limits.memory_bytes = options.memory_mb << 20U;

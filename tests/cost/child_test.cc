@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -75,6 +76,17 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"long_record", FailureKind::kCrash, "sent a result that is too long"},
                     Case{"big_file", FailureKind::kCrash, "died of SIGXFSZ"}),
     [](const auto& test) { return test.param.kind; });
+
+TEST(ChildEnvironment, SetsTheThreadsAndThenWhatTheCallerAdds) {
+  EXPECT_EQ(
+      ChildEnvironment(2, /*bind=*/false, {"A=b"}),
+      (std::vector<std::string>{"LC_ALL=C", "OMP_NUM_THREADS=2", "OMP_DYNAMIC=false", "A=b"}));
+}
+
+TEST(ChildEnvironment, BindsThreadsOnRequest) {
+  const std::vector<std::string> all = ChildEnvironment(2, /*bind=*/true, {});
+  EXPECT_EQ(all.back(), "OMP_PROC_BIND=true");
+}
 
 TEST(RunChild, GivesTheRecordOfAGoodChild) {
   const auto result = RunChild(Naughty("ok"));
