@@ -1,0 +1,101 @@
+#include "gym/search/loss_estimates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "cost/model/outcome.h"
+#include "envs/common/evaluation.h"
+#include "envs/common/quantity.h"
+
+namespace msc::gym {
+namespace {
+
+constexpr double kPlainBits = 32;
+
+/// Returns the noise of a choice relative to int8, or to half of the channels. One bit less doubles
+/// the step of a grid; the loss by pruning is modelled as quadratic in the fraction removed.
+double Severity(const Decision& decision, std::int32_t choice) {
+  constexpr double kOfBf16 = 1.0 / 16;
+  if (const auto bits = AmountOf(decision, envs::kBits, choice)) {
+    return *bits <= 8 ? std::exp2(8 - *bits) : *bits < kPlainBits ? kOfBf16 : 0;
+  }
+  const double gone = 1 - AmountOf(decision, envs::kDensity, choice).value_or(1);
+  return gone * gone;
+}
+
+/// Returns the relative saving of weight bytes by a choice. Weights of fewer than 8 bits are stored
+/// with 8.
+double Saving(const Decision& decision, std::int32_t choice) {
+  if (const auto bits = AmountOf(decision, envs::kBits, choice)) {
+    return 1 - std::max(8.0, *bits) / kPlainBits;
+  }
+  return 1 - AmountOf(decision, envs::kDensity, choice).value_or(1);
+}
+
+/// Interpolates the effects of all choices of all decisions from those of the probes, in proportion
+/// to `share` of a choice. Decisions without a probe get the mean effect of their kind.
+class Interpolation {
+ public:
+  explicit Interpolation(const std::vector<Decision>& decisions) : decisions_(decisions) {}
+
+  [[nodiscard]] AdditiveCost Of(double offset, const std::map<std::size_t, double>& probed,
+                                double (*share)(const Decision&, std::int32_t)) const {
+    std::map<bool, std::pair<double, int>> sums;  // keyed by whether the decision is a precision
+    for (const auto& [i, effect] : probed) {
+      auto& [sum, count] = sums[IsPrecision(i)];
+      sum += effect;
+      ++count;
+    }
+    AdditiveCost cost{.offset = offset, .effects = {}};
+    for (std::size_t i = 0; i < decisions_.size(); ++i) {
+      const Decision& decision = decisions_[i];
+      std::vector<double>& effects = cost.effects.emplace_back(decision.choices.size(), 0.0);
+      const std::optional<std::int32_t> probe = ProbeOf(decision);
+      if (!probe) continue;
+      const auto own = probed.find(i);
+      const auto& [sum, count] = sums[IsPrecision(i)];
+      const double effect = own != probed.end() ? own->second : count > 0 ? sum / count : 0;
+      const double of_probe = share(decision, *probe);
+      for (std::size_t c = 0; c < effects.size() && of_probe > 0; ++c) {
+        effects[c] = effect * share(decision, static_cast<std::int32_t>(c)) / of_probe;
+      }
+    }
+    return cost;
+  }
+
+ private:
+  [[nodiscard]] bool IsPrecision(std::size_t i) const {
+    return decisions_[i].quantity == envs::kBits;
+  }
+
+  const std::vector<Decision>& decisions_;
+};
+
+}  // namespace
+
+void AddLossEstimates(const std::vector<Decision>& decisions, const ProbeRun& run,
+                      std::optional<std::int64_t> bytes,
+                      std::map<std::string, AdditiveCost>& costs) {
+  std::map<std::string_view, std::map<std::size_t, double>> effects;
+  std::map<std::size_t, double> saved;
+  for (const auto& [i, result] : run.result) {
+    if (!result.ok()) continue;
+    const cost::Quality& quality = result.value().quality;
+    effects[envs::kDistillLoss][i] = quality.kl;
+    effects[envs::kDisagreement][i] = quality.Disagreement();
+    if (const auto drop = quality.AccuracyDrop()) effects[envs::kAccuracyDrop][i] = *drop;
+    if (bytes) saved[i] = static_cast<double>(result.value().weight_bytes - *bytes);
+  }
+  const Interpolation interpolation(decisions);
+  for (const auto& [metric, probed] : effects) {
+    costs[std::string(metric)] = interpolation.Of(0, probed, Severity);
+  }
+  if (bytes) {
+    costs[std::string(envs::kWeightBytes)] =
+        interpolation.Of(static_cast<double>(*bytes), saved, Saving);
+  }
+}
+
+}  // namespace msc::gym

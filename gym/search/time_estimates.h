@@ -1,0 +1,45 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+#include "cost/measure/local_evaluator.h"
+#include "gym/core/problem.h"
+
+namespace msc::gym {
+
+/// Nanoseconds by layer.
+using LayerTimes = std::map<std::string, double>;
+
+/// Stands in for a number of bits: half of the channels.
+inline constexpr double kHalfOfTheChannels = 0;
+
+/// Times of models whose decisions of one kind all have the same value.
+struct UniformTimes {
+  double whole = 0;  ///< of the uncompressed model
+  LayerTimes f32;    ///< of its layers
+  /// By the bits of all layers, or kHalfOfTheChannels: the times of the layers.
+  std::map<double, LayerTimes> uniform;
+};
+
+/// Returns the effect of every choice on the time, as a fraction of that of the uncompressed model.
+/// `layers` has the layers that each decision changes; one that changes none has no effect. A layer
+/// that was not timed at a number of bits counts as in f32. What pruning saves is counted at the
+/// fastest precision, since a pruned layer rarely stays in f32.
+[[nodiscard]] AdditiveCost TimeEffects(const std::vector<Decision>& decisions,
+                                       const std::vector<std::vector<std::string>>& layers,
+                                       const UniformTimes& times);
+
+/// Times a few whole models, in which all layers have the same precision, or all groups half their
+/// channels, step by step, and adds estimates of latency and latency_ms. Adds nothing if there is
+/// nothing to time, or if timing fails or is stopped. Returns whether the result is final, i.e. no
+/// other process ended a measurement.
+[[nodiscard]] bool AddTimeEstimates(const SearchProblem& problem, const Graph& graph,
+                                    cost::LocalEvaluator& evaluator,
+                                    const std::function<bool()>& stop,
+                                    std::map<std::string, AdditiveCost>& costs);
+
+}  // namespace msc::gym

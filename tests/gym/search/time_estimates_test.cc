@@ -1,0 +1,58 @@
+#include "gym/search/time_estimates.h"
+
+#include <gtest/gtest.h>
+
+namespace msc::gym {
+namespace {
+
+const Decision kLayer = {"conv", {"f32", "bf16", "int8"}, "bits", {32, 16, 8}};
+const Decision kGroup = {"conv channels", {"1", "0.75", "0.5"}, "density", {1, 0.75, 0.5}};
+
+/// A model of 1000 ns with one layer of 400 ns, which takes 300 in bf16 and 100 in int8, and 200 in
+/// f32 with half of its channels.
+UniformTimes Times() {
+  return {.whole = 1000,
+          .f32 = {{"conv", 400}},
+          .uniform = {
+              {16, {{"conv", 300}}}, {8, {{"conv", 100}}}, {kHalfOfTheChannels, {{"conv", 200}}}}};
+}
+
+TEST(TimeEffects, OfPrecisionsAreDifferencesToF32) {
+  const AdditiveCost cost = TimeEffects({kLayer}, {{"conv"}}, Times());
+  EXPECT_EQ(cost.offset, 1);
+  EXPECT_EQ(cost.effects, (std::vector<std::vector<double>>{{0, -0.1, -0.3}}));
+}
+
+TEST(TimeEffects, OfChannelsAreSavedAtTheFastestPrecision) {
+  const AdditiveCost cost = TimeEffects({kGroup}, {{"conv"}}, Times());
+  // Half of the channels save half of the layer, which takes 100 ns in int8.
+  EXPECT_EQ(cost.effects, (std::vector<std::vector<double>>{{0, -0.025, -0.05}}));
+}
+
+TEST(TimeEffects, AddUpOverTheLayersOfADecision) {
+  UniformTimes times = Times();
+  times.f32["tied"] = 100;
+  times.uniform[8]["tied"] = 50;
+  const AdditiveCost cost = TimeEffects({kLayer}, {{"conv", "tied"}}, times);
+  EXPECT_DOUBLE_EQ(cost.effects[0][2], -0.35);
+  EXPECT_DOUBLE_EQ(cost.effects[0][1], -0.1) << "not timed in bf16: as in f32";
+}
+
+TEST(TimeEffects, AreNoneOfALayerThatNoStepComputes) {
+  const AdditiveCost cost = TimeEffects({kLayer, kGroup}, {{"gone"}, {"gone"}}, Times());
+  EXPECT_EQ(cost.effects, (std::vector<std::vector<double>>{{0, 0, 0}, {0, 0, 0}}));
+}
+
+TEST(TimeEffects, AreNoneOfADecisionThatChangesNoLayer) {
+  const AdditiveCost cost = TimeEffects({{"target", {"native", "onednn"}}}, {{}}, Times());
+  EXPECT_EQ(cost.effects, (std::vector<std::vector<double>>{{0, 0}}));
+}
+
+TEST(TimeEffects, OfAPrecisionThatWasNotTimedAreNone) {
+  UniformTimes times = Times();
+  times.uniform.erase(8);
+  EXPECT_EQ(TimeEffects({kLayer}, {{"conv"}}, times).effects[0][2], 0);
+}
+
+}  // namespace
+}  // namespace msc::gym
