@@ -39,7 +39,7 @@ struct FinalPlan {
 inline constexpr std::int64_t kLeastHeldOut = 30;
 
 /// Plans the samples by quality.finalists of the config. "both" becomes "all", with a warning, if
-/// fewer than kLeastFresh samples would be held out or if some of these are among the first
+/// fewer than kLeastHeldOut samples would be held out or if some of these are among the first
 /// `learned` calibration samples. UserError if "others" leaves no samples or overlaps those. Trusts
 /// the config that two files, or two orders of one file, hold different samples.
 [[nodiscard]] FinalPlan PlanFinals(const SearchConfig& config, std::int64_t learned,
