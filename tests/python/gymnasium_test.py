@@ -144,7 +144,7 @@ class OnGymnasium(e2e.SearchTest):
                     env = mscgym.make(name)
                 else:
                     try:
-                        env = mscgym.make(name, small_config(**CHANGES[name]), program=e2e.MSCGYM)
+                        env = mscgym.make(name, small_config(**CHANGES.get(name, {})), program=e2e.MSCGYM)
                     except mscgym.MachineError as error:
                         self.assertEqual(name, "Distill-v0")
                         self.skipTest(str(error))
