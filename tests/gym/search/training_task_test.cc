@@ -39,9 +39,6 @@ class Training : public testing::Test {
     config_.quality.samples = 8;
     config_.quality.batch = 3;
   }
-  void SkipWithoutTrainer() {
-    if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
-  }
   [[nodiscard]] std::shared_ptr<const envs::TrainingTask> Make() const {
     return MakeTrainingTask(config_, graph_, targets_);
   }
@@ -67,28 +64,33 @@ class Training : public testing::Test {
   SearchConfig config_;
 };
 
+/// Skips where there is no trainer.
+class TrainingTask : public Training {
+ protected:
+  void SetUp() override {
+    if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
+  }
+};
+
 TEST_F(Training, NeedsAStudentThatDiffersFromTheModel) {
   config_.section<DistillConfig>().weight_bits = 0;
   EXPECT_EQ(MessageOf<UserError>([&] { (void)Make(); }),
             "the student is the same as the model: give 'strategy' or 'distill.weight_bits'");
 }
 
-TEST_F(Training, NeedsSamplesToTrainOn) {
-  SkipWithoutTrainer();
+TEST_F(TrainingTask, NeedsSamplesToTrainOn) {
   config_.calibration.data.images.clear();
   EXPECT_EQ(MessageOf<UserError>([&] { (void)Make(); }),
             "the config names no 'calibration.data.images'");
 }
 
-TEST_F(Training, NeedsSamplesToBeJudgedOn) {
-  SkipWithoutTrainer();
+TEST_F(TrainingTask, NeedsSamplesToBeJudgedOn) {
   config_.quality.data.images.clear();
   EXPECT_EQ(MessageOf<UserError>([&] { (void)Make(); }),
             "the config names no 'quality.data.images'");
 }
 
-TEST_F(Training, JudgesAsWellInBatchesAsAtOnce) {
-  SkipWithoutTrainer();
+TEST_F(TrainingTask, JudgesAsWellInBatchesAsAtOnce) {
   const auto in_batches = Make();
   config_.quality.batch = kSamples;
   const auto at_once = Make();
@@ -100,22 +102,19 @@ TEST_F(Training, JudgesAsWellInBatchesAsAtOnce) {
   EXPECT_NEAR(a->kl, b->kl, 1e-12);
 }
 
-TEST_F(Training, HasAnotherHashForOtherSamplesToBeJudgedOn) {
-  SkipWithoutTrainer();
+TEST_F(TrainingTask, HasAnotherHashForOtherSamplesToBeJudgedOn) {
   const std::string before = Make()->hash;
   EXPECT_EQ(Make()->hash, before);
   config_.quality.samples = 7;
   EXPECT_NE(Make()->hash, before);
 }
 
-TEST_F(Training, StopsWhileItJudges) {
-  SkipWithoutTrainer();
+TEST_F(TrainingTask, StopsWhileItJudges) {
   const auto task = Make();
   EXPECT_FALSE(task->judge(Untrained(*task), [] { return true; }));
 }
 
-TEST_F(Training, JudgesFinalistsOnSamplesThatNoTrialSawAsWell) {
-  SkipWithoutTrainer();
+TEST_F(TrainingTask, JudgesFinalistsOnSamplesThatNoTrialSawAsWell) {
   config_.calibration.samples = 4;
   config_.section<DistillConfig>().samples = 4;
   const auto task = Make();
