@@ -69,7 +69,7 @@ class PruneChoices {
                                  std::int32_t alignment = 0) const;
   /// Returns a plan that keeps, in every group, the fewest units that any assignment keeps.
   [[nodiscard]] PrunePlan LeastPlan() const;
-  /// Returns a row of features for each decision; see MakePruneEnv.
+  /// Returns a row of features for each decision; see MakePruneProblem.
   [[nodiscard]] std::vector<std::vector<double>> Features() const;
   /// Returns text for the hash: what the meaning of choices depends on besides the model and
   /// themselves.

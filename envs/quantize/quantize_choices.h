@@ -76,7 +76,7 @@ class QuantizeChoices {
                                     const std::string& model_hash) const;
   /// Returns a plan with every layer in its narrowest precision, without scales or weight grids.
   [[nodiscard]] QuantizePlan LeastPlan() const;
-  /// Returns a row of features for each decision; see MakeQuantizeEnv.
+  /// Returns a row of features for each decision; see MakeQuantizeProblem.
   [[nodiscard]] std::vector<std::vector<double>> Features(const Graph& canonical) const;
   /// Returns for each decision the share of the model's multiply-adds whose precision it decides.
   [[nodiscard]] std::vector<double> Work(const Graph& canonical) const;

@@ -29,7 +29,7 @@ namespace msc::envs {
 /// Returns the model's quantizable layers, each with the precisions to choose from.
 [[nodiscard]] std::vector<QuantizableLayer> OfferedLayers(const QuantizeContext& context);
 
-/// Returns a row of features for each layer, as described at MakeQuantizeEnv.
+/// Returns a row of features for each layer, as described at MakeQuantizeProblem.
 [[nodiscard]] std::vector<std::vector<double>> LayerFeatures(
     const Graph& canonical, const std::vector<QuantizableLayer>& layers);
 

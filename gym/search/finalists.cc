@@ -42,17 +42,9 @@ Objective WithoutTime(Objective objective) {
 /// if all failed.
 std::optional<std::uint64_t> NearestFinalist(const Objective& objective,
                                              const std::vector<Finalist>& finalists) {
-  std::optional<std::uint64_t> nearest;
-  std::pair<double, std::vector<double>> least;
-  for (std::size_t i = 0; i < finalists.size(); ++i) {
-    const Evaluation evaluation = EvaluationOf(finalists[i]);
-    if (evaluation.failure) continue;
-    std::pair key(Violation(objective, evaluation), ObjectiveValues(objective, evaluation));
-    if (nearest && least <= key) continue;
-    nearest = i;
-    least = std::move(key);
-  }
-  return nearest;
+  std::vector<std::optional<Evaluation>> evaluations;
+  for (const Finalist& finalist : finalists) evaluations.emplace_back(EvaluationOf(finalist));
+  return NearestToLimits(objective, evaluations);
 }
 
 class Finals {

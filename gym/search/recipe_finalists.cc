@@ -94,18 +94,13 @@ double StepsOf(const Trial& trial) {
 /// all failed.
 std::optional<std::uint64_t> NearestRecipe(const Objective& objective,
                                            const std::vector<RecipeFinalist>& recipes) {
-  std::optional<std::uint64_t> nearest;
-  std::pair<double, std::vector<double>> least;
-  for (std::size_t i = 0; i < recipes.size(); ++i) {
-    if (recipes[i].repeats.empty()) continue;  // not trained, as time ran out
-    const Evaluation evaluation = EvaluationOf(recipes[i]);
-    if (evaluation.failure) continue;
-    std::pair key(Violation(objective, evaluation), ObjectiveValues(objective, evaluation));
-    if (nearest && least <= key) continue;
-    nearest = i;
-    least = std::move(key);
+  std::vector<std::optional<Evaluation>> evaluations;
+  for (const RecipeFinalist& recipe : recipes) {
+    // One without repeats was not trained, as time ran out.
+    evaluations.push_back(recipe.repeats.empty() ? std::nullopt
+                                                 : std::optional(EvaluationOf(recipe)));
   }
-  return nearest;
+  return NearestToLimits(objective, evaluations);
 }
 
 /// Estimates the time left from the time per training step: of the trials at first, then of the

@@ -25,6 +25,21 @@ std::vector<std::size_t> RankTrials(const Objective& objective, std::span<const 
   return ranked;
 }
 
+std::optional<std::size_t> NearestToLimits(const Objective& objective,
+                                           std::span<const std::optional<Evaluation>> evaluations) {
+  std::optional<std::size_t> nearest;
+  std::pair<double, std::vector<double>> least;
+  for (std::size_t i = 0; i < evaluations.size(); ++i) {
+    if (!evaluations[i] || evaluations[i]->failure) continue;
+    std::pair key(Violation(objective, *evaluations[i]),
+                  ObjectiveValues(objective, *evaluations[i]));
+    if (nearest && least <= key) continue;
+    nearest = i;
+    least = std::move(key);
+  }
+  return nearest;
+}
+
 bool IsSlower(const cost::Outcome& outcome) {
   return outcome.latency && outcome.latency->ratio_low > 1;
 }

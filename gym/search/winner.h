@@ -16,6 +16,11 @@ namespace msc::gym {
 [[nodiscard]] std::vector<std::size_t> RankTrials(const Objective& objective,
                                                   std::span<const Trial> trials);
 
+/// Returns the index of the evaluation that exceeds the limits least, of several the one with the
+/// best objectives, the first of equal ones. Absent and failed evaluations do not count.
+[[nodiscard]] std::optional<std::size_t> NearestToLimits(
+    const Objective& objective, std::span<const std::optional<Evaluation>> evaluations);
+
 /// Returns whether the whole 95 % interval is slower than the uncompressed model.
 [[nodiscard]] bool IsSlower(const cost::Outcome& outcome);
 

@@ -1,5 +1,7 @@
 #include "gym/search/winner.h"
 
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,6 +16,21 @@ TEST(IsSlower, NeedsTheWholeInterval) {
   EXPECT_FALSE(IsSlower(outcome));
   outcome.latency->ratio_low = 1.01;
   EXPECT_TRUE(IsSlower(outcome));
+}
+
+TEST(NearestToLimits, IsTheLeastViolationThenTheBestObjective) {
+  const Objective objective{{"latency"}, {{"accuracy_drop", 1}}};
+  const auto of = [](double latency, double drop) {
+    return Evaluation{.metrics = {{"latency", latency}, {"accuracy_drop", drop}},
+                      .failure = std::nullopt,
+                      .record = ""};
+  };
+  Evaluation failed;
+  failed.failure = Failure{FailureKind::kTimeout, ""};
+  const std::vector<std::optional<Evaluation>> evaluations = {failed,     std::nullopt, of(0.1, 3),
+                                                              of(0.5, 2), of(0.4, 2),   of(0.4, 2)};
+  EXPECT_EQ(NearestToLimits(objective, evaluations), 4U);
+  EXPECT_EQ(NearestToLimits(objective, std::span(evaluations).first(2)), std::nullopt);
 }
 
 TEST(Uncompressed, IsTheFeasibleTrialOfAllFirstChoicesWhereSpeedIsSought) {
