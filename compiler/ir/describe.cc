@@ -8,7 +8,6 @@ namespace msc {
 std::string ToString(const ValueType& type) {
   std::string text(Name(type.dtype));
   text += type.shape ? ToString(*type.shape) : "[*]";
-  if (!type.layout.empty()) text += " " + type.layout;
   switch (type.container) {
     case Container::kTensor:
       return text;

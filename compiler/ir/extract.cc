@@ -46,7 +46,7 @@ class Extractor {
     const std::string& name = whole_.value(value).name;
     ValueId copy{};
     if (TensorPtr tensor = whole_.constant(value)) {
-      copy = part_.graph.AddConstant(name, std::move(tensor), whole_.type(value).layout);
+      copy = part_.graph.AddConstant(name, std::move(tensor));
     } else {
       copy = part_.graph.AddInput(name, whole_.type(value));
       part_.inputs.push_back(value);

@@ -67,10 +67,9 @@ ValueId Graph::AddInput(std::string name, ValueType type) {
   return id;
 }
 
-ValueId Graph::AddConstant(std::string name, TensorPtr tensor, std::string layout) {
+ValueId Graph::AddConstant(std::string name, TensorPtr tensor) {
   Check(tensor != nullptr, "a constant has a tensor");
-  ValueType type{
-      .dtype = tensor->dtype(), .shape = ToShape(tensor->dims()), .layout = std::move(layout)};
+  ValueType type{.dtype = tensor->dtype(), .shape = ToShape(tensor->dims())};
   const ValueId id = NewValue(std::move(name), std::move(type), Origin::kConstant);
   slot(id).tensor = std::move(tensor);
   return id;

@@ -33,13 +33,11 @@ enum class Container : std::uint8_t { kTensor, kSequence, kOptional, kOptionalSe
 struct ValueType {
   DType dtype = DType::kUndefined;
   std::optional<Shape> shape;
-  std::string layout;  ///< axis letters such as "NCHW"; empty if unknown
   Container container = Container::kTensor;
   bool operator==(const ValueType&) const = default;
 };
 
-/// Formats `type` as "f32[batch,3,224,224]", "f32[*]" for an unknown rank, or "seq(i64[?])"; a
-/// known layout follows: " NCHW".
+/// Formats `type` as "f32[batch,3,224,224]", "f32[*]" for an unknown rank, or "seq(i64[?])".
 [[nodiscard]] std::string ToString(const ValueType& type);
 
 struct Value {
@@ -87,8 +85,7 @@ class Graph {
 
   // --- building ---
   ValueId AddInput(std::string name, ValueType type);
-  /// Adds a constant; `layout` has the same form as in ValueType.
-  ValueId AddConstant(std::string name, TensorPtr tensor, std::string layout = "");
+  ValueId AddConstant(std::string name, TensorPtr tensor);
   ValueId AddConstant(std::string name, Tensor tensor);
   /// Adds a value that a nested graph reads from its outer graph.
   ValueId AddCaptured(std::string name, ValueType type);

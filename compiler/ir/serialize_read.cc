@@ -245,10 +245,9 @@ class GraphReader {
       captured.Located([&, &n = name, &t = type] { return graph.AddCaptured(n, t); });
     });
     place["constants"].ForEach([&](const Place& constant) {
-      constant.CheckKeys({"name", "tensor"}, {"layout"});
-      const std::string layout = constant.Has("layout") ? constant["layout"].Text() : "";
+      constant.CheckKeys({"name", "tensor"});
       const TensorPtr tensor = ReadTensor(constant["tensor"]);
-      constant.Located([&] { return graph.AddConstant(constant["name"].Text(), tensor, layout); });
+      constant.Located([&] { return graph.AddConstant(constant["name"].Text(), tensor); });
     });
     place["nodes"].ForEach([&](const Place& node) { ReadNode(graph, node, depth); });
     place["outputs"].ForEach([&](const Place& output) {
@@ -270,9 +269,8 @@ class GraphReader {
   static std::pair<std::string, ValueType> ReadTyped(const Place& place) {
     place.CheckKeys({"name", "type"});
     const Place type = place["type"];
-    type.CheckKeys({"dtype", "shape"}, {"layout", "container"});
-    ValueType read{.dtype = ReadDType(type["dtype"]), .shape = std::nullopt, .layout = ""};
-    if (type.Has("layout")) read.layout = type["layout"].Text();
+    type.CheckKeys({"dtype", "shape"}, {"container"});
+    ValueType read{.dtype = ReadDType(type["dtype"]), .shape = std::nullopt};
     if (type.Has("container")) {
       const std::string word = type["container"].Word();
       const auto at = std::find(detail::kContainers.begin(), detail::kContainers.end(), word);

@@ -52,7 +52,6 @@ json TypeJson(const ValueType& type) {
       }
     }
   }
-  if (!type.layout.empty()) written["layout"] = Text(type.layout);
   if (type.container != Container::kTensor) {
     written["container"] = detail::kContainers.at(static_cast<std::size_t>(type.container));
   }
@@ -103,10 +102,8 @@ class GraphWriter {
                 [&](ValueId a, ValueId b) { return graph.value(a).name < graph.value(b).name; });
     }
     for (const ValueId id : constants) {
-      json constant = {{"name", Text(graph.value(id).name)},
-                       {"tensor", tensor_ref_(*graph.constant(id))}};
-      if (!graph.type(id).layout.empty()) constant["layout"] = Text(graph.type(id).layout);
-      written["constants"].push_back(std::move(constant));
+      written["constants"].push_back(
+          {{"name", Text(graph.value(id).name)}, {"tensor", tensor_ref_(*graph.constant(id))}});
     }
     for (const NodeId id : graph.order()) written["nodes"].push_back(WriteNode(graph, id));
     return written;
@@ -182,7 +179,7 @@ Graph Renamed(const Graph& graph) {
     const TensorPtr constant = graph.constant(id);
     Check(constant != nullptr, "a graph whose structure counts stands for itself");
     const std::string name = next();
-    return copies[id] = copy.AddConstant(name, constant, graph.type(id).layout);
+    return copies[id] = copy.AddConstant(name, constant);
   };
   for (const NodeId id : graph.order()) {
     Node node = graph.node(id);

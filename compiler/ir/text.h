@@ -25,7 +25,7 @@ namespace msc {
 // `_ . / $ -`. `_` is an absent input or output; `() = Op(%x)` has no outputs. An operator of
 // another domain is written `domain.Op`.
 // Types: `f32[2,?,n]` (number, unknown, symbol), `f32[*]` (unknown rank), `seq(T)`, `opt(T)`,
-// `opt(seq(T))`; a layout follows on the same line. An omitted type is `undef[*]`.
+// `opt(seq(T))`. An omitted type is `undef[*]`.
 // Attributes: integers `1`, floats `1.0`, strings "text", lists of these; `tensor TYPE = VALUES`,
 // `graph NAME {...}`, lists of these. An empty list is `ints[]`, `floats[]`, `strings[]`,
 // `tensors[]` or `graphs[]`.

@@ -37,11 +37,6 @@ bool IsPlainName(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), IsNameChar);
 }
 
-bool IsStatementWord(std::string_view text) {
-  return text == "input" || text == "const" || text == "captured" || text == "meta" ||
-         text == "output";
-}
-
 std::string Quote(std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string quoted = "\"";
@@ -75,7 +70,6 @@ std::string NameOrQuote(std::string_view text) {
 
 Lexer::Lexer(std::string_view source) : source_(source) {
   Next();
-  token_.starts_line = true;
 }
 
 Token Lexer::Take() {
@@ -120,10 +114,7 @@ void Lexer::SkipBlanks() {
     const char c = source_[at_];
     if (c == '#') {
       at_ = std::min(source_.find('\n', at_), source_.size());
-    } else if (c == '\n') {
-      token_.starts_line = true;
-      ++at_;
-    } else if (c == ' ' || c == '\t' || c == '\r') {
+    } else if (c == ' ' || c == '\n' || c == '\t' || c == '\r') {
       ++at_;
     } else {
       return;

@@ -22,8 +22,7 @@ enum class TokenKind : std::uint8_t {
 struct Token {
   TokenKind kind = TokenKind::kEnd;
   std::string text;
-  std::size_t at = 0;        ///< byte offset in the source
-  bool starts_line = false;  ///< first token of its line
+  std::size_t at = 0;  ///< byte offset in the source
 
   [[nodiscard]] bool IsMark(std::string_view mark) const {
     return kind == TokenKind::kMark && text == mark;
@@ -60,9 +59,6 @@ class Lexer {
 
 [[nodiscard]] bool IsPlainWord(std::string_view text);  ///< can be a kWord
 [[nodiscard]] bool IsPlainName(std::string_view text);  ///< can follow % or @ without quotes
-/// Returns whether `text` begins a statement: input, const, captured, meta, output. Such a word is
-/// no layout.
-[[nodiscard]] bool IsStatementWord(std::string_view text);
 /// Returns `text` in quotes, with escapes for all but printable ASCII.
 [[nodiscard]] std::string Quote(std::string_view text);
 /// Returns `text`, in quotes unless it is a plain word.

@@ -154,8 +154,7 @@ void Parser::ParseConstant(Graph& graph) {
   detail::TakeMark(lexer_, "=");
   Tensor tensor = values_.Parse(type.dtype, dims);
   Located(name.at, [&] {
-    return graph.AddConstant(name.text, std::make_shared<const Tensor>(std::move(tensor)),
-                             type.layout);
+    return graph.AddConstant(name.text, std::make_shared<const Tensor>(std::move(tensor)));
   });
 }
 
@@ -196,7 +195,7 @@ ValueType Parser::ParseTensorType() {
     lexer_.FailExpected("an element type such as f32 or i64");
   }
   (void)lexer_.Take();
-  ValueType type{.dtype = *dtype, .shape = std::nullopt, .layout = ""};
+  ValueType type{.dtype = *dtype, .shape = std::nullopt};
   detail::TakeMark(lexer_, "[");
   if (TakeIf("*")) {
     detail::TakeMark(lexer_, "]");
@@ -207,10 +206,6 @@ ValueType Parser::ParseTensorType() {
       type.shape->push_back(ParseDim());
     }
   }
-  const Token& next = lexer_.Peek();
-  const bool layout = next.kind == TokenKind::kString ||
-                      (next.kind == TokenKind::kWord && !detail::IsStatementWord(next.text));
-  if (layout && !next.starts_line) type.layout = lexer_.Take().text;
   return type;
 }
 

@@ -16,7 +16,7 @@ std::string DimText(const Dim& dim) {
   return dim.symbol().empty() ? "?" : detail::WordOrQuote(dim.symbol());
 }
 
-/// Does the same as ToString(type), but quotes symbols and layouts that are not plain words.
+/// Does the same as ToString(type), but quotes symbols that are not plain words.
 std::string TypeText(const ValueType& type) {
   std::string text(Name(type.dtype));
   text += '[';
@@ -29,10 +29,6 @@ std::string TypeText(const ValueType& type) {
     text += '*';
   }
   text += ']';
-  if (!type.layout.empty()) {
-    const bool keyword = detail::IsStatementWord(type.layout);
-    text += " " + (keyword ? detail::Quote(type.layout) : detail::WordOrQuote(type.layout));
-  }
   switch (type.container) {
     case Container::kTensor:
       break;
@@ -91,9 +87,8 @@ class Printer {
   void operator()(const std::string& value) { out_ += detail::Quote(value); }
   void operator()(const TensorPtr& tensor) {
     Check(tensor != nullptr, "a printed graph is verified");
-    out_ += "tensor " +
-            TypeText({.dtype = tensor->dtype(), .shape = ToShape(tensor->dims()), .layout = ""}) +
-            " = ";
+    out_ +=
+        "tensor " + TypeText({.dtype = tensor->dtype(), .shape = ToShape(tensor->dims())}) + " = ";
     PrintValues(*tensor);
   }
   void operator()(const GraphPtr& graph) {

@@ -34,8 +34,7 @@ void CheckValues(const Graph& graph) {
     }
     const TensorPtr tensor = graph.constant(id);
     if (!tensor) continue;
-    const ValueType of_tensor{
-        .dtype = tensor->dtype(), .shape = ToShape(tensor->dims()), .layout = value.type.layout};
+    const ValueType of_tensor{.dtype = tensor->dtype(), .shape = ToShape(tensor->dims())};
     if (value.type != of_tensor) {
       Refuse(graph, "constant '" + value.name + "' has type " + ToString(value.type) +
                         " but its tensor is " + ToString(of_tensor));

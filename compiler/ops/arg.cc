@@ -161,8 +161,7 @@ std::vector<ValueType> InferTopK(const InferInput& in) {
       (*y)[axis] = Dim();
     }
   }
-  return {{.dtype = TypeOf(in, 0), .shape = y, .layout = ""},
-          {.dtype = DType::kI64, .shape = y, .layout = ""}};
+  return {{.dtype = TypeOf(in, 0), .shape = y}, {.dtype = DType::kI64, .shape = y}};
 }
 
 std::vector<Tensor> EvalTopK(const Node& node, EvalInputs inputs) {

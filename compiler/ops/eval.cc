@@ -24,7 +24,7 @@ InferInput InferInputOf(const Node& node, EvalInputs inputs) {
       in.constants.emplace_back();
       continue;
     }
-    in.types.push_back({.dtype = tensor->dtype(), .shape = ToShape(tensor->dims()), .layout = ""});
+    in.types.push_back({.dtype = tensor->dtype(), .shape = ToShape(tensor->dims())});
     // Non-owning pointer: no control block is allocated.
     in.constants.emplace_back(std::shared_ptr<const void>(), tensor);
   }

@@ -167,7 +167,7 @@ Dim ProductOf(const Node& node, const Shape& dims, std::size_t begin, std::size_
 }
 
 std::vector<ValueType> OneOutput(DType dtype, std::optional<Shape> shape) {
-  return {ValueType{.dtype = dtype, .shape = std::move(shape), .layout = ""}};
+  return {ValueType{.dtype = dtype, .shape = std::move(shape)}};
 }
 
 std::vector<ValueType> SameAsFirst(const InferInput& in) {

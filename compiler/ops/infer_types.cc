@@ -21,7 +21,6 @@ InferInput InputOf(const Graph& graph, const Node& node) {
 /// inputs may have changed since `known` was set.
 ValueType Merge(ValueType inferred, const ValueType& known) {
   if (inferred.dtype == DType::kUndefined) inferred.dtype = known.dtype;
-  if (inferred.layout.empty()) inferred.layout = known.layout;
   if (!known.shape) return inferred;
   if (!inferred.shape) {
     inferred.shape = known.shape;

@@ -266,8 +266,8 @@ std::vector<ValueType> InferDynamicQuantize(const InferInput& in) {
   RequireType(in, 0, {DType::kF32});
   std::vector<ValueType> types = SameAsFirst(in);
   types[0].dtype = DType::kU8;
-  types.push_back({.dtype = DType::kF32, .shape = Shape{}, .layout = ""});
-  types.push_back({.dtype = DType::kU8, .shape = Shape{}, .layout = ""});
+  types.push_back({.dtype = DType::kF32, .shape = Shape{}});
+  types.push_back({.dtype = DType::kU8, .shape = Shape{}});
   return types;
 }
 

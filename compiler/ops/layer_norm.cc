@@ -30,7 +30,7 @@ std::vector<ValueType> InferLayerNorm(const InferInput& in) {
     RefuseNode(node, "statistics of another type than f32 are not supported");
   }
   ValueType y = SameAsFirst(in)[0];
-  ValueType statistic{.dtype = y.dtype, .shape = y.shape, .layout = ""};
+  ValueType statistic{.dtype = y.dtype, .shape = y.shape};
   if (y.dtype != DType::kUndefined && y.dtype != DType::kF64) statistic.dtype = DType::kF32;
   if (statistic.shape) {
     const std::size_t axis = AxisOf(node, statistic.shape->size());

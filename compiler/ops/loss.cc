@@ -42,7 +42,7 @@ std::vector<ValueType> InferLoss(const InferInput& in) {
     if (weights->size() != 1) RefuseNode(node, "weights must be a list");
     if (x != nullptr) (void)MergeDims(node, weights->front(), (*x)[1]);
   }
-  ValueType loss{.dtype = TypeOf(in, 0), .shape = Shape{}, .layout = ""};
+  ValueType loss{.dtype = TypeOf(in, 0), .shape = Shape{}};
   if (ReductionOf(node) == "none") {
     loss.shape = labels == nullptr ? std::nullopt : std::optional(*labels);
   }

@@ -97,7 +97,7 @@ std::vector<ValueType> InferLstm(const InferInput& in) {
   RequireBlocks(in, kLstmB, 2, 2 * kLstmGates, hidden);
   RequireBlocks(in, kLstmP, 2, 3, hidden);
 
-  const ValueType last{.dtype = dtype, .shape = Shape{directions, batch, hidden}, .layout = ""};
+  const ValueType last{.dtype = dtype, .shape = Shape{directions, batch, hidden}};
   ValueType all = last;
   all.shape = Shape{steps, directions, batch, hidden};
   return {std::move(all), last, last};

@@ -29,8 +29,7 @@ std::vector<ValueType> InferMaxPool(const InferInput& in) {
   if (AttrOr(*in.node, "storage_order", std::int64_t{0}) != 0) {
     RefuseNode(*in.node, "storage_order 1 (column major indices) is not supported");
   }
-  return {{.dtype = TypeOf(in, 0), .shape = shape, .layout = ""},
-          {.dtype = DType::kI64, .shape = shape, .layout = ""}};
+  return {{.dtype = TypeOf(in, 0), .shape = shape}, {.dtype = DType::kI64, .shape = shape}};
 }
 
 std::vector<Tensor> EvalMaxPool(const Node& node, EvalInputs inputs) {

@@ -167,7 +167,7 @@ std::vector<ValueType> InferDropout(const InferInput& in) {
     RefuseNode(*in.node, "training is not supported: export the model for inference");
   }
   std::vector<ValueType> types = SameAsFirst(in);
-  types.push_back({.dtype = DType::kBool, .shape = types[0].shape, .layout = ""});
+  types.push_back({.dtype = DType::kBool, .shape = types[0].shape});
   return types;
 }
 

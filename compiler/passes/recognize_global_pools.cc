@@ -47,7 +47,7 @@ bool RecognizeAt(Graph& graph, NodeId id) {
     ReplaceChain(graph, nodes, std::move(pool));
     return true;
   }
-  ValueType pooled{.dtype = x.dtype, .shape = x.shape, .layout = ""};
+  ValueType pooled{.dtype = x.dtype, .shape = x.shape};
   std::fill(pooled.shape->begin() + 2, pooled.shape->end(), Dim(1));
   const ValueId made = graph.AddValue(
       graph.FreeValueName(graph.value(node.outputs.front()).name + "_pooled"), std::move(pooled));

@@ -26,7 +26,6 @@ Perm ToChannelsFirst() {
 
 ValueType Permuted(const ValueType& type, const Perm& perm) {
   ValueType permuted = type;
-  permuted.layout.clear();
   for (std::size_t i = 0; i < perm.size(); ++i) {
     permuted.shape->at(i) = type.shape->at(static_cast<std::size_t>(perm[i]));
   }
@@ -89,8 +88,7 @@ Graph WithImagesChannelsLast(const Graph& part, const std::vector<bool>& inputs,
     copy = AddTurn(graph, copy, ToChannelsFirst());
   }
   for (const ValueId constant : part.constants()) {
-    copies[constant] = graph.AddConstant(part.value(constant).name, part.constant(constant),
-                                         part.type(constant).layout);
+    copies[constant] = graph.AddConstant(part.value(constant).name, part.constant(constant));
   }
   for (const NodeId id : part.order()) {
     Node node = part.node(id);

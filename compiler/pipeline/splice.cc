@@ -15,10 +15,9 @@ Splicer::Splicer(const Graph& whole) : whole_(whole), joined_(whole.name()) {
 
 ValueId Splicer::Constant(const Graph& graph, ValueId id) {
   const TensorPtr tensor = graph.constant(id);
-  const std::string& layout = graph.type(id).layout;
-  const auto [it, is_new] = constants_.try_emplace({tensor.get(), layout}, kNoValue);
+  const auto [it, is_new] = constants_.try_emplace(tensor.get(), kNoValue);
   if (is_new) {
-    it->second = joined_.AddConstant(joined_.FreeValueName(graph.value(id).name), tensor, layout);
+    it->second = joined_.AddConstant(joined_.FreeValueName(graph.value(id).name), tensor);
   }
   return it->second;
 }

@@ -44,7 +44,7 @@ class Splicer {
   const Graph& whole_;
   Graph joined_;
   std::map<Exchanged, ValueId> made_;  ///< value of the whole graph -> of the joined one
-  std::map<std::pair<const Tensor*, std::string>, ValueId> constants_;  ///< by tensor and layout
+  std::map<const Tensor*, ValueId> constants_;
 };
 
 }  // namespace msc

@@ -16,7 +16,7 @@ namespace msc {
 namespace {
 
 ValueType TypeOfTensor(const Tensor& tensor) {
-  return {.dtype = tensor.dtype(), .shape = ToShape(tensor.dims()), .layout = ""};
+  return {.dtype = tensor.dtype(), .shape = ToShape(tensor.dims())};
 }
 
 /// A graph of the one call. `type_of` says what the graph knows of input `i`; without it the inputs
@@ -122,8 +122,7 @@ TEST_P(OpContract, InferenceBearsInputsOfUnknownRankAndType) {
   for (const bool with_dtype : {true, false}) {
     Graph graph = GraphOf(GetParam(), [&](std::size_t, const Tensor& tensor) {
       return ValueType{.dtype = with_dtype ? tensor.dtype() : DType::kUndefined,
-                       .shape = std::nullopt,
-                       .layout = ""};
+                       .shape = std::nullopt};
     });
     InferTypes(graph);
     const std::vector<Tensor> outputs = Interpret(graph, Given(GetParam()));

@@ -45,10 +45,8 @@ std::int64_t RandomInteger(Rng& rng) {
 }
 
 ValueType RandomType(Rng& rng) {
-  constexpr std::array<std::string_view, 5> kLayouts = {"", "NCHW", "OIHW", "input", "a b\n"};
   ValueType type;
   type.dtype = static_cast<DType>(rng.Below(kDTypes));
-  type.layout = kLayouts.at(rng.Below(kLayouts.size()));
   type.container = Chance(rng, 0.8) ? Container::kTensor : static_cast<Container>(rng.Below(4));
   if (Chance(rng, 0.2)) return type;
   type.shape.emplace();
@@ -88,8 +86,7 @@ class Maker {
       readable_.push_back(graph.AddInput(NewName(graph), RandomType(rng_)));
     }
     for (std::uint64_t i = rng_.Below(6); i > 0; --i) {
-      readable_.push_back(graph.AddConstant(NewName(graph), RandomTensorPtr(rng_),
-                                            Chance(rng_, 0.3) ? RandomText(rng_) : ""));
+      readable_.push_back(graph.AddConstant(NewName(graph), RandomTensorPtr(rng_)));
     }
     for (std::uint64_t i = rng_.Below(8); i > 0; --i) AddNode(graph);
     if (!readable_.empty()) {

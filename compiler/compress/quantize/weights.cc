@@ -173,7 +173,7 @@ void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
                 .outputs = {},
                 .captures = {},
                 .attrs = {{"axis", std::int64_t{0}}}};
-  ValueType type{.dtype = DType::kF32, .shape = Shape{channels}, .layout = "", .container = {}};
+  ValueType type{.dtype = DType::kF32, .shape = Shape{channels}, .container = {}};
   graph.SetInput(chain.producer, 2,
                  AddBefore(graph, chain.producer, std::move(widening), std::move(type)));
 }
@@ -230,7 +230,7 @@ namespace {
 /// value.
 ValueId AddWidened(Graph& graph, NodeId producer, const std::string& stem, Tensor quantized,
                    const Steps& steps, std::size_t axis) {
-  ValueType type{.dtype = DType::kF32, .shape = Shape(), .layout = "", .container = {}};
+  ValueType type{.dtype = DType::kF32, .shape = Shape(), .container = {}};
   for (const std::int64_t size : quantized.dims()) type.shape->emplace_back(size);
   const ValueId q = AddNamedConstant(graph, stem, "_quantized", std::move(quantized));
   const ValueId scale = AddNamedConstant(graph, stem, "_scale", Vector(steps.scales));

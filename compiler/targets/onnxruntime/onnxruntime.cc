@@ -60,19 +60,15 @@ std::optional<Graph> Question(const Graph& graph, const Node& node) {
     if (input == kNoValue) continue;
     if (!IsPlain(graph.type(input))) return std::nullopt;
     const std::string name = "in" + std::to_string(i);
-    ValueType type = graph.type(input);
-    type.layout.clear();
     const TensorPtr constant = graph.constant(input);
     asked.inputs[i] = constant && constant->bytes() <= kSmall
                           ? question.AddConstant(name, constant)
-                          : question.AddInput(name, std::move(type));
+                          : question.AddInput(name, graph.type(input));
   }
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] == kNoValue) continue;
     if (!IsPlain(graph.type(node.outputs[i]))) return std::nullopt;
-    ValueType type = graph.type(node.outputs[i]);
-    type.layout.clear();
-    asked.outputs[i] = question.AddValue("out" + std::to_string(i), std::move(type));
+    asked.outputs[i] = question.AddValue("out" + std::to_string(i), graph.type(node.outputs[i]));
   }
   const std::vector<ValueId> outputs = asked.outputs;
   question.AddNode(std::move(asked));

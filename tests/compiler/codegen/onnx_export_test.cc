@@ -96,8 +96,8 @@ TEST(OnnxExport, OfTheSameGraphIsTheSameBytes) {
 Graph RandomGraph(std::uint64_t seed) {
   Rng rng(seed);
   Graph graph("random");
-  std::vector<ValueId> values = {graph.AddInput(
-      "x", {.dtype = DType::kF32, .shape = Shape{Dim::Symbol("n"), 3}, .layout = ""})};
+  std::vector<ValueId> values = {
+      graph.AddInput("x", {.dtype = DType::kF32, .shape = Shape{Dim::Symbol("n"), 3}})};
   const std::array<std::string, 5> unary = {"Relu", "Sigmoid", "Neg", "Identity", "HardSwish"};
   for (std::uint64_t i = 0; i < 3 + rng.Below(20); ++i) {
     Node node;
@@ -247,7 +247,7 @@ TEST(OnnxExport, RefusesAnOperatorSetItDoesNotKnow) {
 
 TEST(OnnxExport, RefusesFusedOperators) {
   Graph graph;
-  const ValueId x = graph.AddInput("x", {.dtype = DType::kF32, .shape = Shape{2}, .layout = ""});
+  const ValueId x = graph.AddInput("x", {.dtype = DType::kF32, .shape = Shape{2}});
   const ValueId y = graph.AddValue("y", graph.type(x));
   Node node;
   node.name = "fused";

@@ -95,8 +95,8 @@ SetCase FromOpCase(const OpCase& op_case) {
     if (!tensor) {
       node.inputs.push_back(kNoValue);
     } else if (one.inputs.empty()) {
-      node.inputs.push_back(one.graph.AddInput(
-          name, {.dtype = tensor->dtype(), .shape = ToShape(tensor->dims()), .layout = ""}));
+      node.inputs.push_back(
+          one.graph.AddInput(name, {.dtype = tensor->dtype(), .shape = ToShape(tensor->dims())}));
       one.inputs.push_back(*tensor);
     } else {
       node.inputs.push_back(one.graph.AddConstant(name, *tensor));

@@ -32,7 +32,7 @@ OpDef Declared(std::string name, std::vector<AttrSpec> attrs, std::size_t output
   op.max_outputs = outputs;
   op.attrs = std::move(attrs);
   op.infer = [](const InferInput& in) {
-    const ValueType type{.dtype = in.types[0].dtype, .shape = std::nullopt, .layout = ""};
+    const ValueType type{.dtype = in.types[0].dtype, .shape = std::nullopt};
     return std::vector<ValueType>(in.node->outputs.size(), type);
   };
   op.eval = [](const Node&, std::span<const Tensor* const>) { return std::vector<Tensor>(); };
@@ -42,7 +42,7 @@ OpDef Declared(std::string name, std::vector<AttrSpec> attrs, std::size_t output
 OpDef Sizes() {
   OpDef op = Declared("Shape", {});
   op.infer = [](const InferInput&) {
-    return std::vector<ValueType>{{.dtype = DType::kI64, .shape = std::nullopt, .layout = ""}};
+    return std::vector<ValueType>{{.dtype = DType::kI64, .shape = std::nullopt}};
   };
   return op;
 }

@@ -173,7 +173,7 @@ TEST(Verify, RefusesWhatMutatorsCannotSee) {
   EXPECT_EQ(UserErrorOf([&] { Verify(pending); }), "graph 'main': value 'v' has no producer");
 
   Graph mistyped = ParseGraph(kChain);
-  mistyped.SetType(mistyped.FindValue("w"), {.dtype = DType::kI8, .shape = Shape{2}, .layout = ""});
+  mistyped.SetType(mistyped.FindValue("w"), {.dtype = DType::kI8, .shape = Shape{2}});
   EXPECT_EQ(UserErrorOf([&] { Verify(mistyped); }),
             "graph 'main': constant 'w' has type i8[2] but its tensor is f32[2]");
 

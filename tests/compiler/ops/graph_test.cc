@@ -21,7 +21,7 @@ Tensor Ints(const std::vector<std::int64_t>& values) {
 }
 
 ValueType F32(Shape shape) {
-  return {.dtype = DType::kF32, .shape = std::move(shape), .layout = ""};
+  return {.dtype = DType::kF32, .shape = std::move(shape)};
 }
 
 struct NodeSpec {
@@ -79,8 +79,7 @@ TEST(InferTypes, ReplacesBoundSymbolsEverywhere) {
 TEST(InferTypes, KeepsWhatWasKnownWhereInferenceKnowsLess) {
   Graph graph;
   const ValueId x = graph.AddInput("x", F32({2, 6}));
-  const ValueId shape =
-      graph.AddInput("shape", {.dtype = DType::kI64, .shape = Shape{2}, .layout = ""});
+  const ValueId shape = graph.AddInput("shape", {.dtype = DType::kI64, .shape = Shape{2}});
   const ValueId y = Append(graph, {.name = "reshape", .op = "Reshape", .inputs = {x, shape}});
   graph.SetType(y, F32({4, 3}));
   graph.AddOutput(y);

@@ -18,7 +18,7 @@ inline constexpr std::size_t kBytes = 400;
 inline constexpr std::size_t kRounded = 448;  // to the alignment of 64
 
 inline ValueType Vector() {
-  return {.dtype = DType::kF32, .shape = Shape{kSize}, .layout = ""};
+  return {.dtype = DType::kF32, .shape = Shape{kSize}};
 }
 
 inline Tensor Filled(float value) {

@@ -334,8 +334,7 @@ TEST(Executable, RefusesOutputsThatDoNotFit) {
 
 TEST(ExecutableBuilder, RefusesAValueOfUnknownShape) {
   Graph graph;
-  graph.AddInput("x",
-                 {.dtype = DType::kF32, .shape = Shape{Dim::Symbol("batch"), 3}, .layout = ""});
+  graph.AddInput("x", {.dtype = DType::kF32, .shape = Shape{Dim::Symbol("batch"), 3}});
   try {
     const ExecutableBuilder builder(graph);
     FAIL();

@@ -248,8 +248,7 @@ bool Takes(const Target& target, const OpCase& op_case) {
       const auto add = [&] {
         if (!input) return kNoValue;
         if (constants && i > 0) return graph.AddConstant(name, *input);
-        return graph.AddInput(
-            name, {.dtype = input->dtype(), .shape = ToShape(input->dims()), .layout = ""});
+        return graph.AddInput(name, {.dtype = input->dtype(), .shape = ToShape(input->dims())});
       };
       node.inputs.push_back(add());
     }
