@@ -39,10 +39,10 @@ class Product {
 
  private:
   static constexpr std::size_t kSize = 96;
-  static constexpr std::int64_t kMostRows = 128;
-  msc::Tensor a_{msc::DType::kF32, {kMostRows, kSize}};
+  static constexpr std::int64_t kMaxRows = 128;
+  msc::Tensor a_{msc::DType::kF32, {kMaxRows, kSize}};
   msc::Tensor b_{msc::DType::kF32, {kSize, kSize}};
-  msc::Tensor c_{msc::DType::kF32, {kMostRows, kSize}};
+  msc::Tensor c_{msc::DType::kF32, {kMaxRows, kSize}};
 };
 
 /// The same machine code for both sides: a compiler that saw one number of rows as a constant would

@@ -92,7 +92,7 @@ AdditiveCost FitAdditive(std::span<const gym::Decision> decisions, const Assignm
         "values and weights belong to assignments");
   // Conjugate gradients with a Jacobi preconditioner: exact after as many steps as there are
   // unknowns, accurate enough long before.
-  constexpr int kMostSteps = 30;
+  constexpr int kMaxSteps = 30;
   constexpr double kPull = 0.02;  // ridge penalty, in units of one value of weight 1
   const FitEquations equations(decisions, base, at, weights);
   std::vector<double> diagonal = equations.Gather(std::vector<double>(at.size(), 1.0));
@@ -109,7 +109,7 @@ AdditiveCost FitAdditive(std::span<const gym::Decision> decisions, const Assignm
   // `length` is a squared norm: stop once the residual has fallen by a factor of 1e8.
   const double enough = 1e-16 * length;
   direction = scaled;
-  for (int step = 0; step < kMostSteps && length > enough; ++step) {
+  for (int step = 0; step < kMaxSteps && length > enough; ++step) {
     std::vector<double> image = equations.Gather(equations.Sums(direction));
     // The offset has no ridge penalty.
     for (std::size_t j = 1; j < image.size(); ++j) image[j] += kPull * direction[j];

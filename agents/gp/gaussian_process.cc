@@ -181,10 +181,10 @@ Fit BestFit(double graded, bool shares, const arma::mat& distances, const arma::
 Kernel BestKernel(std::span<const Assignment* const> at, const arma::vec& values,
                   const Relevance& relevance) {
   // A subset of the points gives about the same kernel as all of them.
-  constexpr std::size_t kMostPoints = 64;
+  constexpr std::size_t kMaxPoints = 64;
   std::vector<const Assignment*> some;
   std::vector<arma::uword> places;
-  const auto step = std::max<std::size_t>(1, at.size() / kMostPoints);
+  const auto step = std::max<std::size_t>(1, at.size() / kMaxPoints);
   for (std::size_t i = 0; i < at.size(); i += step) {
     some.push_back(at[i]);
     places.push_back(i);

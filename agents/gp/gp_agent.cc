@@ -24,7 +24,7 @@ using gym::TrialResult;
 namespace {
 
 constexpr std::size_t kStart = 3;         // trials needed before a process is fitted
-constexpr std::size_t kMostPoints = 160;  // points of a process: the best and the latest
+constexpr std::size_t kMaxPoints = 160;   // points of a process: the best and the latest
 constexpr double kWholeSpace = 1024;      // up to this size all assignments are candidates
 constexpr std::size_t kSample = 256;      // sample of the space, for the reference point
 constexpr double kLogHalf = -0.6931471805599453;
@@ -42,11 +42,11 @@ struct Points {
   std::vector<double> worst_objectives;
 };
 
-/// Returns at most kMostPoints trials: the latest ones and, of those before, the best ones (in a
+/// Returns at most kMaxPoints trials: the latest ones and, of those before, the best ones (in a
 /// search for a front those that NSGA-II keeps), half each.
 std::vector<const TrialResult*> SomeOf(std::vector<const TrialResult*> trials, bool front) {
-  if (trials.size() <= kMostPoints) return trials;
-  constexpr std::ptrdiff_t kHalf = kMostPoints / 2;
+  if (trials.size() <= kMaxPoints) return trials;
+  constexpr std::ptrdiff_t kHalf = kMaxPoints / 2;
   const std::vector<const TrialResult*> latest(trials.end() - kHalf, trials.end());
   trials.erase(trials.end() - kHalf, trials.end());
   std::vector<const TrialResult*> some;

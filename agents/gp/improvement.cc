@@ -137,10 +137,10 @@ double HypervolumeGain::Expect(std::span<const Prediction> point) const {
 }
 
 std::vector<std::vector<double>> SparseFront(std::vector<std::vector<double>> front) {
-  constexpr double kMostBoxes = 2000;
+  constexpr double kMaxBoxes = 2000;
   if (front.empty() || front[0].size() < 2) return front;
   const auto most =
-      static_cast<std::size_t>(std::pow(kMostBoxes, 1 / static_cast<double>(front[0].size() - 1)));
+      static_cast<std::size_t>(std::pow(kMaxBoxes, 1 / static_cast<double>(front[0].size() - 1)));
   if (front.size() <= most) return front;
   const std::vector<double> distances = CrowdingDistances(front);
   std::vector<std::size_t> order(front.size());

@@ -38,8 +38,8 @@ class GreedyMethod final : public Method {
   /// draft.
   [[nodiscard]] Climb Advance(Climb climb, Draft& draft) const {
     // This many climbs without a missing result mean that the space is nearly exhausted.
-    constexpr int kMostKicks = 20;
-    for (int kick = 0; kick < kMostKicks; ++kick) {
+    constexpr int kMaxKicks = 20;
+    for (int kick = 0; kick < kMaxKicks; ++kick) {
       while (true) {
         const auto next = Pass(climb.from, draft);
         if (next.empty()) return climb;

@@ -24,8 +24,8 @@ class IlpMethod final : public Method {
  public:
   IlpMethod(const gym::AgentSetup& setup, std::size_t changes) : setup_(setup), changes_(changes) {
     if (setup_.costs.empty()) return;
-    constexpr std::size_t kMostExactSums = 4096;  // with more, members are near the front
-    front_ = AdditiveModel(setup_, History()).Front(kMostExactSums).assignments;
+    constexpr std::size_t kMaxExactSums = 4096;  // with more, members are near the front
+    front_ = AdditiveModel(setup_, History()).Front(kMaxExactSums).assignments;
   }
 
   void Learn(const History& history, std::span<const TrialResult> /*round*/) override {

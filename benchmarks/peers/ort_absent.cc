@@ -6,7 +6,7 @@
 namespace msc {
 namespace {
 
-[[noreturn]] void Refuse() {
+[[noreturn]] void Reject() {
   throw UserError(OrtAbsence());
 }
 
@@ -19,15 +19,15 @@ std::string OrtAbsence() {
 }
 
 std::string OrtVersion() {
-  Refuse();
+  Reject();
 }
 
 OrtSession::OrtSession(std::string_view /*model*/, int /*threads*/) {
-  Refuse();
+  Reject();
 }
 
 OrtSession OrtSession::FromFile(const std::string& /*path*/, int /*threads*/) {
-  Refuse();
+  Reject();
 }
 
 OrtSession::OrtSession(OrtSession&& other) noexcept = default;
@@ -35,15 +35,15 @@ OrtSession& OrtSession::operator=(OrtSession&& other) noexcept = default;
 OrtSession::~OrtSession() = default;
 
 const std::vector<std::string>& OrtSession::inputs() const {
-  Refuse();
+  Reject();
 }
 
 const std::vector<std::string>& OrtSession::outputs() const {
-  Refuse();
+  Reject();
 }
 
 std::vector<Tensor> OrtSession::Run(std::span<const Tensor> /*inputs*/) {
-  Refuse();
+  Reject();
 }
 
 }  // namespace msc

@@ -90,7 +90,7 @@ void ReadStruct(const nlohmann::json& json, const std::string& path, T& value) {
   const Members members = MembersOf(json, path);
   Reader reader{members, path, {}};
   T::Fields(value, reader);
-  RefuseUnknown(members, path, reader.known);
+  RejectUnknown(members, path, reader.known);
 }
 
 template <class T>

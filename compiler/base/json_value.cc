@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-[[noreturn]] void Refuse(const std::string& path, const std::string& wanted, const json& got) {
+[[noreturn]] void Reject(const std::string& path, const std::string& wanted, const json& got) {
   std::string text = got.dump(-1, ' ', true, json::error_handler_t::replace);
   if (text.size() > 60) text = text.substr(0, 57) + "...";
   throw UserError("'" + path + "' must be " + wanted + ", not " + text);
@@ -24,11 +24,11 @@ T ReadInteger(const json& value, const std::string& path, const Within& within, 
   const auto fits = [&](auto number) {
     return std::cmp_less_equal(least, number) && std::cmp_less_equal(number, most);
   };
-  if (!value.is_number_integer()) Refuse(path, "an integer", value);
+  if (!value.is_number_integer()) Reject(path, "an integer", value);
   if (!(value.is_number_unsigned() ? fits(value.get<std::uint64_t>())
                                    : fits(value.get<std::int64_t>())) ||
       !within.Allows(value.get<double>())) {
-    Refuse(path, within.Text("an integer that fits"), value);
+    Reject(path, within.Text("an integer that fits"), value);
   }
   return value.get<T>();
 }
@@ -79,7 +79,7 @@ bool IsNull(const json& value) {
 }
 
 Members MembersOf(const json& value, const std::string& path) {
-  if (!value.is_object()) Refuse(path, "an object", value);
+  if (!value.is_object()) Reject(path, "an object", value);
   Members members;
   members.reserve(value.size());
   for (const auto& [key, member] : value.get_ref<const json::object_t&>()) {
@@ -89,7 +89,7 @@ Members MembersOf(const json& value, const std::string& path) {
 }
 
 std::vector<const json*> ItemsOf(const json& value, const std::string& path) {
-  if (!value.is_array()) Refuse(path, "a list", value);
+  if (!value.is_array()) Reject(path, "a list", value);
   std::vector<const json*> items;
   items.reserve(value.size());
   for (const json& item : value) items.push_back(&item);
@@ -97,14 +97,14 @@ std::vector<const json*> ItemsOf(const json& value, const std::string& path) {
 }
 
 bool ReadBool(const json& value, const std::string& path) {
-  if (!value.is_boolean()) Refuse(path, "true or false", value);
+  if (!value.is_boolean()) Reject(path, "true or false", value);
   return value.get<bool>();
 }
 
 std::string ReadString(const json& value, const std::string& path, const Within& within) {
-  if (!value.is_string()) Refuse(path, within.choices.empty() ? "a string" : within.Text(), value);
+  if (!value.is_string()) Reject(path, within.choices.empty() ? "a string" : within.Text(), value);
   auto text = value.get<std::string>();
-  if (!within.Allows(text)) Refuse(path, within.Text(), value);
+  if (!within.Allows(text)) Reject(path, within.Text(), value);
   return text;
 }
 
@@ -119,13 +119,13 @@ std::uint64_t ReadUnsigned(const json& value, const std::string& path, const Wit
 }
 
 double ReadDouble(const json& value, const std::string& path, const Within& within, double most) {
-  if (!value.is_number()) Refuse(path, "a number", value);
+  if (!value.is_number()) Reject(path, "a number", value);
   const auto number = value.get<double>();
-  if (!within.Allows(number) || std::abs(number) > most) Refuse(path, within.Text(), value);
+  if (!within.Allows(number) || std::abs(number) > most) Reject(path, within.Text(), value);
   return number;
 }
 
-void RefuseUnknown(const Members& members, const std::string& path,
+void RejectUnknown(const Members& members, const std::string& path,
                    const std::vector<std::string_view>& known) {
   for (const auto& [key, member] : members) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;

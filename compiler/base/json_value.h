@@ -52,7 +52,7 @@ using Members = std::vector<std::pair<std::string_view, const nlohmann::json*>>;
                                          const Within& within, std::uint64_t most);
 [[nodiscard]] double ReadDouble(const nlohmann::json& json, const std::string& path,
                                 const Within& within, double most);
-void RefuseUnknown(const Members& members, const std::string& path,
+void RejectUnknown(const Members& members, const std::string& path,
                    const std::vector<std::string_view>& known);
 
 // Writers. `json` must be null before the call.

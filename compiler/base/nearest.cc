@@ -27,18 +27,18 @@ std::size_t Edits(std::string_view from, std::string_view to) {
 
 std::string DidYouMean(std::string_view word, const std::vector<std::string>& known) {
   // Names are short. The limit bounds the cost, which is quadratic in the length.
-  constexpr std::size_t kMostLetters = 200;
-  word = word.substr(0, kMostLetters);
+  constexpr std::size_t kMaxLetters = 200;
+  word = word.substr(0, kMaxLetters);
   const std::string* nearest = nullptr;
   std::size_t fewest = std::max(word.size() / 3, std::min<std::size_t>(word.size() / 2, 2)) + 1;
   std::string list;
   for (const std::string& each : known) {
-    const std::size_t edits = Edits(word, std::string_view(each).substr(0, kMostLetters));
+    const std::size_t edits = Edits(word, std::string_view(each).substr(0, kMaxLetters));
     if (edits < fewest) {
       fewest = edits;
       nearest = &each;
     }
-    if (list.size() < kMostLetters) list += (list.empty() ? "; known: " : ", ") + each;
+    if (list.size() < kMaxLetters) list += (list.empty() ? "; known: " : ", ") + each;
   }
   return nearest != nullptr ? "; did you mean '" + *nearest + "'?" : list;
 }

@@ -15,13 +15,13 @@ void TimeLeft::Done(const std::string& kind, double seconds) {
   // it came within 50 ms and 1% of that burst's duration.
   constexpr double kPart = 0.01;
   constexpr double kMoment = 0.05;
-  constexpr std::size_t kMostTogether = 8;
+  constexpr std::size_t kMaxTogether = 8;
   Kind& done = kinds_[kind];
   done.left -= std::min<std::size_t>(done.left, 1);
   done.parts += 1;
   const bool together = !done.bursts.empty() && seconds < kMoment &&
                         seconds < kPart * done.bursts.back().seconds &&
-                        done.bursts.back().parts < std::max(kMostTogether, at_once_);
+                        done.bursts.back().parts < std::max(kMaxTogether, at_once_);
   if (!together) done.bursts.push_back({});
   done.bursts.back().seconds += std::max(seconds, 0.0);
   done.bursts.back().parts += 1;

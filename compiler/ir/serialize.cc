@@ -22,9 +22,9 @@ void SaveGraph(const Graph& graph, const std::string& stem, TensorDigests& diges
 }
 
 Graph LoadGraph(const std::string& stem) {
-  constexpr std::uint64_t kMostWeights = std::uint64_t{64} << 30U;
+  constexpr std::uint64_t kMaxWeights = std::uint64_t{64} << 30U;
   return FromFiles(
-      {.json = ReadFile(stem + ".json"), .weights = ReadFile(stem + ".weights", kMostWeights)},
+      {.json = ReadFile(stem + ".json"), .weights = ReadFile(stem + ".weights", kMaxWeights)},
       stem + ".json");
 }
 

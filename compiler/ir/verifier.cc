@@ -15,7 +15,7 @@ namespace {
 
 void VerifyAt(const Graph& graph, int depth);
 
-[[noreturn]] void Refuse(const Graph& graph, const std::string& what) {
+[[noreturn]] void Reject(const Graph& graph, const std::string& what) {
   throw UserError("graph '" + graph.name() + "': " + what);
 }
 
@@ -28,15 +28,15 @@ void CheckValues(const Graph& graph) {
   std::set<std::string_view> names;
   for (const ValueId id : graph.values()) {
     const Value& value = graph.value(id);
-    if (value.name.empty()) Refuse(graph, "a value has no name");
+    if (value.name.empty()) Reject(graph, "a value has no name");
     if (!names.insert(value.name).second) {
-      Refuse(graph, "value name '" + value.name + "' is used twice");
+      Reject(graph, "value name '" + value.name + "' is used twice");
     }
     const TensorPtr tensor = graph.constant(id);
     if (!tensor) continue;
     const ValueType of_tensor{.dtype = tensor->dtype(), .shape = ToShape(tensor->dims())};
     if (value.type != of_tensor) {
-      Refuse(graph, "constant '" + value.name + "' has type " + ToString(value.type) +
+      Reject(graph, "constant '" + value.name + "' has type " + ToString(value.type) +
                         " but its tensor is " + ToString(of_tensor));
     }
   }
@@ -55,20 +55,20 @@ class Places {
         if (id == kNoValue) continue;
         Produce(id, static_cast<std::int64_t>(i));
         if (graph.producer(id) != graph.order()[i]) {
-          Refuse(graph, "value '" + graph.value(id).name + "' does not know its producer");
+          Reject(graph, "value '" + graph.value(id).name + "' does not know its producer");
         }
       }
     }
     for (const ValueId id : graph.values()) {
       if (!places_.contains(id)) {
-        Refuse(graph, "value '" + graph.value(id).name + "' has no producer");
+        Reject(graph, "value '" + graph.value(id).name + "' has no producer");
       }
     }
   }
 
   void CheckRead(const Node& node, std::int64_t at, ValueId id) const {
     if (places_.at(id) >= at) {
-      Refuse(graph_, At(node) + " reads '" + graph_.value(id).name + "' before it is produced");
+      Reject(graph_, At(node) + " reads '" + graph_.value(id).name + "' before it is produced");
     }
   }
 
@@ -77,7 +77,7 @@ class Places {
 
   void Produce(ValueId id, std::int64_t place) {
     if (!places_.emplace(id, place).second) {
-      Refuse(graph_, "value '" + graph_.value(id).name + "' is produced twice");
+      Reject(graph_, "value '" + graph_.value(id).name + "' is produced twice");
     }
   }
 
@@ -95,7 +95,7 @@ void CheckUses(const Graph& graph) {
                                              : use.index - inputs < node.captures.size() &&
                                                    node.captures[use.index - inputs] == id;
       if (!agrees) {
-        Refuse(graph, At(node) + " is listed as a reader of '" + graph.value(id).name +
+        Reject(graph, At(node) + " is listed as a reader of '" + graph.value(id).name +
                           "' but does not read it");
       }
       ++uses;
@@ -107,7 +107,7 @@ void CheckUses(const Graph& graph) {
     reads += node.captures.size() + node.inputs.size() -
              static_cast<std::size_t>(std::count(node.inputs.begin(), node.inputs.end(), kNoValue));
   }
-  if (uses != reads) Refuse(graph, "use lists and node inputs disagree");
+  if (uses != reads) Reject(graph, "use lists and node inputs disagree");
 }
 
 struct AttrChecker {
@@ -123,7 +123,7 @@ struct AttrChecker {
   void operator()(const GraphPtr& nested) const {
     NotNull(nested != nullptr);
     if (depth >= kMaxGraphDepth) {
-      Refuse(graph, At(node) + ": graphs are nested deeper than " + std::to_string(kMaxGraphDepth) +
+      Reject(graph, At(node) + ": graphs are nested deeper than " + std::to_string(kMaxGraphDepth) +
                         " levels");
     }
     for (const ValueId id : nested->captured()) {
@@ -132,7 +132,7 @@ struct AttrChecker {
           std::any_of(node.captures.begin(), node.captures.end(),
                       [&](ValueId outer) { return graph.value(outer).name == wanted; });
       if (!listed) {
-        Refuse(graph, At(node) + ": its graph '" + nested->name() + "' captures '" + wanted +
+        Reject(graph, At(node) + ": its graph '" + nested->name() + "' captures '" + wanted +
                           "', which the node does not list");
       }
     }
@@ -145,7 +145,7 @@ struct AttrChecker {
   void operator()(const T& /*value*/) const {}
 
   void NotNull(bool ok) const {
-    if (!ok) Refuse(graph, At(node) + ": attribute '" + name + "' is empty");
+    if (!ok) Reject(graph, At(node) + ": attribute '" + name + "' is empty");
   }
 };
 
@@ -155,10 +155,10 @@ void VerifyAt(const Graph& graph, int depth) {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < graph.order().size(); ++i) {
     const Node& node = graph.node(graph.order()[i]);
-    if (node.name.empty()) Refuse(graph, "a node has no name");
-    if (node.op.empty()) Refuse(graph, "node '" + node.name + "' has no operator");
+    if (node.name.empty()) Reject(graph, "a node has no name");
+    if (node.op.empty()) Reject(graph, "node '" + node.name + "' has no operator");
     if (!names.insert(node.name).second) {
-      Refuse(graph, "node name '" + node.name + "' is used twice");
+      Reject(graph, "node name '" + node.name + "' is used twice");
     }
     for (const auto* list : {&node.inputs, &node.captures}) {
       for (const ValueId id : *list) {
@@ -166,7 +166,7 @@ void VerifyAt(const Graph& graph, int depth) {
       }
     }
     for (const auto& [name, attr] : node.attrs) {
-      if (name.empty()) Refuse(graph, At(node) + " has an attribute without a name");
+      if (name.empty()) Reject(graph, At(node) + " has an attribute without a name");
       std::visit(AttrChecker{graph, node, name, depth}, attr);
     }
   }

@@ -13,7 +13,7 @@
 namespace msc::kernel {
 namespace {
 
-constexpr std::size_t kMostErrors = 20;
+constexpr std::size_t kMaxErrors = 20;
 constexpr std::int64_t kLongestUnrolled = 1024;
 constexpr int kDeepest = 64;
 
@@ -50,7 +50,7 @@ class Verifier {
   };
 
   void Error(const std::string& what) {
-    if (errors_.size() < kMostErrors) errors_.push_back(Headline(*stmt_) + ": " + what);
+    if (errors_.size() < kMaxErrors) errors_.push_back(Headline(*stmt_) + ": " + what);
   }
 
   void Body(const std::vector<Stmt>& body, int depth) {

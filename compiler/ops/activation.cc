@@ -30,7 +30,7 @@ std::vector<ValueType> InferNumber(const InferInput& in) {
   const DType dtype = TypeOf(in, 0);
   if (dtype == DType::kBool || dtype == DType::kString || dtype == DType::kC64 ||
       dtype == DType::kC128) {
-    RefuseNode(*in.node, "cannot compute with type " + std::string(Name(dtype)));
+    RejectNode(*in.node, "cannot compute with type " + std::string(Name(dtype)));
   }
   return SameAsFirst(in);
 }
@@ -126,7 +126,7 @@ std::vector<ValueType> InferClip(const InferInput& in) {
     RequireSameType(in, 0, bound);
     const Shape* shape = ShapeOf(in, bound);
     if (shape != nullptr && !shape->empty() && *shape != Shape{1}) {
-      RefuseNode(*in.node, "input " + std::to_string(bound) + " must be a single number, not " +
+      RejectNode(*in.node, "input " + std::to_string(bound) + " must be a single number, not " +
                                ToString(*shape));
     }
   }
@@ -167,7 +167,7 @@ std::vector<ValueType> InferPRelu(const InferInput& in) {
   if (y.size() != x->size() ||
       !std::equal(x->begin(), x->end(), y.begin(),
                   [&](const Dim& a, const Dim& b) { return !stretched(a, b); })) {
-    RefuseNode(*in.node, "slope " + ToString(*slope) + " does not stretch to " + ToString(*x));
+    RejectNode(*in.node, "slope " + ToString(*slope) + " does not stretch to " + ToString(*x));
   }
   return OneOutput(dtype, *x);
 }

@@ -55,7 +55,7 @@ std::vector<Tensor> EvalArg(const Node& node, EvalInputs inputs) {
   const Tensor& x = *inputs[0];
   const Lines lines = LinesOf(x.dims(), AxisOf(node, x.dims().size(), 0));
   if (lines.count == 0 && outputs[0].size() > 0) {
-    RefuseNode(node, "cannot choose from the empty tensor " + ToString(x.dims()));
+    RejectNode(node, "cannot choose from the empty tensor " + ToString(x.dims()));
   }
   const bool last = AttrOr(node, "select_last_index", std::int64_t{0}) != 0;
   WithNumber(node, x.dtype(), [&](auto type) {
@@ -82,7 +82,7 @@ std::vector<ValueType> InferCumSum(const InferInput& in) {
               {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64,
                DType::kU32, DType::kU64});
   const auto axis = ConstantInts(in, 1);
-  if (axis && axis->size() != 1) RefuseNode(*in.node, "the axis must be one number");
+  if (axis && axis->size() != 1) RejectNode(*in.node, "the axis must be one number");
   if (const Shape* x = ShapeOf(in, 0); x != nullptr && axis) {
     (void)NormalAxis(*in.node, axis->front(), x->size());
   }
@@ -154,7 +154,7 @@ std::vector<ValueType> InferTopK(const InferInput& in) {
     if (k) {
       const std::int64_t size = (*x)[axis].size();
       if (k->size() != 1 || k->front() < 0 || (size >= 0 && k->front() > size)) {
-        RefuseNode(node, "k " + ToString(*k) + " does not fit an axis of " + ToString(*x));
+        RejectNode(node, "k " + ToString(*k) + " does not fit an axis of " + ToString(*x));
       }
       (*y)[axis] = k->front();
     } else {

@@ -28,7 +28,7 @@ std::vector<std::size_t> PermOf(const Node& node, std::size_t rank) {
   // attribute do not normalize them.
   const bool complete = perm.size() == rank && NormalAxes(node, perm, rank).size() == rank &&
                         *std::min_element(perm.begin(), perm.end()) >= 0;
-  if (!complete) RefuseNode(node, "attribute 'perm' must name every axis once, from 0 on");
+  if (!complete) RejectNode(node, "attribute 'perm' must name every axis once, from 0 on");
   std::transform(perm.begin(), perm.end(), order.begin(),
                  [](std::int64_t axis) { return static_cast<std::size_t>(axis); });
   return order;
@@ -77,12 +77,12 @@ std::optional<std::vector<Cut>> CutsOf(const InferInput& in, std::size_t rank) {
   if (!steps) steps.emplace(starts->size(), 1);
   if (ends->size() != starts->size() || axes->size() != starts->size() ||
       steps->size() != starts->size()) {
-    RefuseNode(*in.node, "starts, ends, axes and steps must be equally long");
+    RejectNode(*in.node, "starts, ends, axes and steps must be equally long");
   }
   (void)NormalAxes(*in.node, *axes, rank);
   std::vector<Cut> cuts;
   for (std::size_t i = 0; i < starts->size(); ++i) {
-    if ((*steps)[i] == 0) RefuseNode(*in.node, "a step cannot be 0");
+    if ((*steps)[i] == 0) RejectNode(*in.node, "a step cannot be 0");
     cuts.push_back({.axis = NormalAxis(*in.node, (*axes)[i], rank),
                     .start = (*starts)[i],
                     .end = (*ends)[i],
@@ -152,7 +152,7 @@ std::vector<ValueType> InferSplit(const InferInput& in) {
   if (!sizes && !HasInput(in, 1) && size.known()) {
     const auto count = static_cast<std::int64_t>(parts);
     if (size.size() % count != 0) {
-      RefuseNode(node, "cannot split " + std::to_string(size.size()) + " in " +
+      RejectNode(node, "cannot split " + std::to_string(size.size()) + " in " +
                            std::to_string(count) + " equal parts");
     }
     sizes.emplace(parts, size.size() / count);
@@ -160,11 +160,11 @@ std::vector<ValueType> InferSplit(const InferInput& in) {
   if (sizes) {
     std::int64_t sum = 0;
     for (const std::int64_t part : *sizes) {
-      if (part < 0 || part > kMaxElements) RefuseNode(node, "a part has an impossible size");
+      if (part < 0 || part > kMaxElements) RejectNode(node, "a part has an impossible size");
       sum += part;
     }
     if (sizes->size() != parts || (size.known() && sum != size.size())) {
-      RefuseNode(node, "the parts " + ToString(*sizes) + " must be " + std::to_string(parts) +
+      RejectNode(node, "the parts " + ToString(*sizes) + " must be " + std::to_string(parts) +
                            " and sum up to the axis of " + ToString(*x));
     }
   }
@@ -199,7 +199,7 @@ std::vector<ValueType> InferExpand(const InferInput& in) {
                      known ? std::optional(Shape(std::max(*rank, x->size()))) : std::nullopt);
   }
   for (const std::int64_t size : *wanted) {
-    if (size < 0) RefuseNode(*in.node, "cannot expand to " + ToString(*wanted));
+    if (size < 0) RejectNode(*in.node, "cannot expand to " + ToString(*wanted));
   }
   return OneOutput(TypeOf(in, 0), BroadcastShapes(*in.node, *x, ToShape(*wanted)));
 }
@@ -218,13 +218,13 @@ std::vector<ValueType> InferTile(const InferInput& in) {
   if (x == nullptr) return OneOutput(TypeOf(in, 0), std::nullopt);
   if (!repeats) return OneOutput(TypeOf(in, 0), Shape(x->size()));
   if (repeats->size() != x->size()) {
-    RefuseNode(*in.node, "needs one repeat an axis of " + ToString(*x));
+    RejectNode(*in.node, "needs one repeat an axis of " + ToString(*x));
   }
   Shape y = *x;
   for (std::size_t i = 0; i < y.size(); ++i) {
     const std::int64_t count = (*repeats)[i];
     if (count < 0 || count > kMaxElements)
-      RefuseNode(*in.node, "cannot repeat an axis " + std::to_string(count) + " times");
+      RejectNode(*in.node, "cannot repeat an axis " + std::to_string(count) + " times");
     if (count == 1) continue;
     y[i] = ProductOf(*in.node, {y[i], Dim(count)}, 0, 2);
   }

@@ -31,7 +31,7 @@ Ints ReadPerm(const Node& node, const char* name, std::size_t rank) {
     complete = sorted[i] == static_cast<std::int64_t>(i);
   }
   if (!complete) {
-    RefuseNode(node, "attribute '" + std::string(name) + "' must name every axis once");
+    RejectNode(node, "attribute '" + std::string(name) + "' must name every axis once");
   }
   return perm;
 }
@@ -55,7 +55,7 @@ std::vector<ValueType> InferAttention(const InferInput& in) {
   }
   const std::size_t rank = given[0]->size();
   if (rank < 2 || given[1]->size() != rank || given[2]->size() != rank) {
-    RefuseNode(node, "Q, K and V must have equally many dimensions, at least 2");
+    RejectNode(node, "Q, K and V must have equally many dimensions, at least 2");
   }
   const AttentionAttrs attrs = ReadAttentionAttrs(node, rank);
   const Shape q = Permuted(*given[0], attrs.q_perm);
@@ -78,7 +78,7 @@ std::vector<ValueType> InferAttention(const InferInput& in) {
           return !a.known() || !b.known() || a.size() == b.size();
         });
     if (!stretches) {
-      RefuseNode(node, "the mask " + ToString(*mask) + " does not stretch to " + ToString(scores));
+      RejectNode(node, "the mask " + ToString(*mask) + " does not stretch to " + ToString(scores));
     }
   }
   return OneOutput(TypeOf(in, kAttentionQ), Permuted(y, attrs.y_perm));

@@ -30,7 +30,7 @@ Ints ListOf(const Node& node, const char* name, std::size_t count) {
                     std::all_of(list.begin(), list.end(), [](std::int64_t entry) {
                       return entry >= 0 && entry < kMaxExtent;
                     });
-  if (!fits) RefuseNode(node, "attribute '" + std::string(name) + "' does not fit the input");
+  if (!fits) RejectNode(node, "attribute '" + std::string(name) + "' does not fit the input");
   return list;
 }
 
@@ -48,7 +48,7 @@ Transposed Resolve(const Node& node, const Dims& x_spatial, const Dims& w_kernel
   Transposed result{.window = ReadWindow(plain, x_spatial, w_kernel), .out = Dims(rank, -1)};
   const std::string mode = AttrOr(node, "auto_pad", std::string("NOTSET"));
   if (mode != "NOTSET" && mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER") {
-    RefuseNode(node, "attribute 'auto_pad' cannot be '" + mode + "'");
+    RejectNode(node, "attribute 'auto_pad' cannot be '" + mode + "'");
   }
   const Ints extra = ListOf(node, "output_padding", rank);
   const Ints wanted = ListOf(node, "output_shape", rank);
@@ -72,7 +72,7 @@ Transposed Resolve(const Node& node, const Dims& x_spatial, const Dims& w_kernel
       result.out[i] = full - window.pads_begin[i] - window.pads_end[i];
     }
     if (result.out[i] < 1 || result.out[i] >= kMaxExtent) {
-      RefuseNode(node, "its output would have a size of " + std::to_string(result.out[i]));
+      RejectNode(node, "its output would have a size of " + std::to_string(result.out[i]));
     }
   }
   return result;
@@ -87,15 +87,15 @@ std::vector<ValueType> InferConvTranspose(const InferInput& in) {
   const Shape* w = ShapeOf(in, 1);
   if (x == nullptr || w == nullptr) return OneOutput(dtype, std::nullopt);
   if (x->size() < 3 || x->size() > 5 || w->size() != x->size()) {
-    RefuseNode(node, "X " + ToString(*x) + " and W " + ToString(*w) +
+    RejectNode(node, "X " + ToString(*x) + " and W " + ToString(*w) +
                          " must have 3 to 5 dimensions, equally many");
   }
   if ((*x)[1].known() && (*w)[0].known() && (*x)[1].size() != (*w)[0].size()) {
-    RefuseNode(node, "X " + ToString(*x) + " and W " + ToString(*w) + " differ in channels");
+    RejectNode(node, "X " + ToString(*x) + " and W " + ToString(*w) + " differ in channels");
   }
   const std::int64_t group = AttrOr(node, "group", std::int64_t{1});
   if (group < 1 || ((*w)[0].known() && (*w)[0].size() % group != 0)) {
-    RefuseNode(node,
+    RejectNode(node,
                "W " + ToString(*w) + " cannot be split in " + std::to_string(group) + " groups");
   }
   Shape y{(*x)[0], ProductOf(node, {(*w)[1], Dim(group)}, 0, 2)};
@@ -106,7 +106,7 @@ std::vector<ValueType> InferConvTranspose(const InferInput& in) {
     return OneOutput(dtype, std::move(y));
   }
   if (const Shape* bias = ShapeOf(in, 2); bias != nullptr) {
-    if (bias->size() != 1) RefuseNode(node, "the bias must be a list, not " + ToString(*bias));
+    if (bias->size() != 1) RejectNode(node, "the bias must be a list, not " + ToString(*bias));
     y[1] = MergeDims(node, y[1], bias->front());
   }
   for (const std::int64_t size : Resolve(node, SpatialOf(*x), kernel).out) {

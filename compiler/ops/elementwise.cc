@@ -79,18 +79,18 @@ std::vector<ValueType> InferArithmetic(const InferInput& in) {
   for (std::size_t i = 2; i < in.types.size(); ++i) RequireSameType(in, 0, i);
   if (dtype == DType::kBool || dtype == DType::kString || dtype == DType::kC64 ||
       dtype == DType::kC128) {
-    RefuseNode(*in.node, "cannot compute with type " + std::string(Name(dtype)));
+    RejectNode(*in.node, "cannot compute with type " + std::string(Name(dtype)));
   }
   return OneOutput(dtype, BroadcastInputs(in));
 }
 
-void RefuseZeroDivisors(const Node& node, const Tensor& divisor) {
+void RejectZeroDivisors(const Node& node, const Tensor& divisor) {
   if (IsFloat(divisor.dtype())) return;
   WithNumber(node, divisor.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
     const auto values = divisor.Values<T>();
     if (std::find(values.begin(), values.end(), T{0}) != values.end()) {
-      RefuseNode(node, "divides an integer by zero");
+      RejectNode(node, "divides an integer by zero");
     }
   });
 }
@@ -98,7 +98,7 @@ void RefuseZeroDivisors(const Node& node, const Tensor& divisor) {
 template <class Fn>
 std::vector<Tensor> EvalBinary(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferArithmetic, node, inputs);
-  if constexpr (std::is_same_v<Fn, DivFn>) RefuseZeroDivisors(node, *inputs[1]);
+  if constexpr (std::is_same_v<Fn, DivFn>) RejectZeroDivisors(node, *inputs[1]);
   WithNumber(node, outputs[0].dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
     BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0],

@@ -40,11 +40,11 @@ std::vector<Tensor> NewOutputs(const InferFn& infer, const Node& node, EvalInput
   for (const ValueType& type : InferFor(infer, node, inputs)) {
     const auto dims = type.shape ? StaticDims(*type.shape) : std::nullopt;
     if (!dims || type.dtype == DType::kUndefined) {
-      RefuseNode(node, "the type of its output does not follow from its inputs");
+      RejectNode(node, "the type of its output does not follow from its inputs");
     }
     const double bytes =
         static_cast<double>(ElementCount(*dims)) * static_cast<double>(ByteSize(type.dtype));
-    if (bytes > kMaxBytes) RefuseNode(node, "its output would take more than 16 GiB");
+    if (bytes > kMaxBytes) RejectNode(node, "its output would take more than 16 GiB");
     outputs.emplace_back(type.dtype, *dims);
   }
   return outputs;
@@ -177,8 +177,8 @@ double OneFlopEach(const Node& /*node*/, std::span<const ValueType> /*in*/,
   return ElementsOf(out[0]);
 }
 
-void RefuseType(const Node& node, DType dtype) {
-  RefuseNode(node, "has no kernel for type " + std::string(Name(dtype)));
+void RejectType(const Node& node, DType dtype) {
+  RejectNode(node, "has no kernel for type " + std::string(Name(dtype)));
 }
 
 }  // namespace msc

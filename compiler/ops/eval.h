@@ -64,7 +64,7 @@ void ForEachRow(const Dims& dims, const std::vector<Dims>& strides,
 [[nodiscard]] double OneFlopEach(const Node& node, std::span<const ValueType> in,
                                  std::span<const ValueType> out);
 
-[[noreturn]] void RefuseType(const Node& node, DType dtype);
+[[noreturn]] void RejectType(const Node& node, DType dtype);
 
 /// Calls `body(std::type_identity<T>{})` with the C++ type T of a real numeric type; throws
 /// UserError for other types.
@@ -92,7 +92,7 @@ decltype(auto) WithNumber(const Node& node, DType dtype, Body&& body) {
     case DType::kU64:
       return body(std::type_identity<std::uint64_t>{});
     default:
-      RefuseType(node, dtype);
+      RejectType(node, dtype);
   }
 }
 
@@ -101,7 +101,7 @@ template <class Body>
 decltype(auto) WithFloat(const Node& node, DType dtype, Body&& body) {
   if (dtype == DType::kF32) return body(std::type_identity<float>{});
   if (dtype == DType::kF64) return body(std::type_identity<double>{});
-  RefuseType(node, dtype);
+  RejectType(node, dtype);
 }
 
 }  // namespace msc

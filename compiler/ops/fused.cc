@@ -29,7 +29,7 @@ void CheckList(const InferInput& in, std::size_t index, const Dim& channels, Sha
       (!list->front().known() || !channels.known() || list->front().size() == channels.size() ||
        (sharing == Sharing::kPerChannelOrShared && list->front().size() == 1));
   if (!fits) {
-    RefuseNode(*in.node, "input " + std::to_string(index) + " of shape " + ToString(*list) +
+    RejectNode(*in.node, "input " + std::to_string(index) + " of shape " + ToString(*list) +
                              " must have one entry a channel");
   }
 }
@@ -42,11 +42,11 @@ std::vector<ValueType> FinishInference(const InferInput& in, std::optional<Shape
   RequireType(in, kFusedW, {DType::kF32, DType::kBF16, DType::kI8});
   const bool stored = TypeOf(in, kFusedW) == DType::kI8;
   if (TypeOf(in, kFusedW) != DType::kUndefined && stored != HasInput(in, kFusedWeightScale)) {
-    RefuseNode(node, stored ? "i8 weights need input 4, their scale"
+    RejectNode(node, stored ? "i8 weights need input 4, their scale"
                             : "only i8 weights may have input 4, a scale");
   }
   if ((attrs.activation.op == "PRelu") != HasInput(in, kFusedSlope)) {
-    RefuseNode(node, "input 5, a slope, and activation PRelu need each other");
+    RejectNode(node, "input 5, a slope, and activation PRelu need each other");
   }
   const Shape* w = ShapeOf(in, kFusedW);
   const Dim channels = w == nullptr || w->empty() ? Dim() : w->front();
@@ -62,7 +62,7 @@ std::vector<ValueType> FinishInference(const InferInput& in, std::optional<Shape
           return !a.known() || !b.known() || a.size() == b.size();
         });
     if (!same) {
-      RefuseNode(node, "the residual " + ToString(*residual) + " must have the shape of Y, " +
+      RejectNode(node, "the residual " + ToString(*residual) + " must have the shape of Y, " +
                            ToString(*y));
     }
     for (std::size_t i = 0; i < y->size(); ++i) {
@@ -80,12 +80,12 @@ std::vector<ValueType> InferFusedGemm(const InferInput& in) {
   const Shape* x = ShapeOf(in, kFusedX);
   const Shape* w = ShapeOf(in, kFusedW);
   if (w != nullptr && w->size() != 2) {
-    RefuseNode(*in.node, "W must be a matrix, not " + ToString(*w));
+    RejectNode(*in.node, "W must be a matrix, not " + ToString(*w));
   }
   RequireRank(in, kFusedX, 2);
   if (x == nullptr) return FinishInference(in, std::nullopt);
   if (w != nullptr && x->back().known() && (*w)[1].known() && x->back().size() != (*w)[1].size()) {
-    RefuseNode(*in.node,
+    RejectNode(*in.node,
                "X " + ToString(*x) + " and W " + ToString(*w) + " must have equally many columns");
   }
   Shape y = *x;
@@ -95,14 +95,14 @@ std::vector<ValueType> InferFusedGemm(const InferInput& in) {
 
 FusedAttrs ReadWithoutSlope(const Node& node) {
   FusedAttrs attrs = ReadFusedAttrs(node);
-  if (attrs.activation.op == "PRelu") RefuseNode(node, "cannot have activation PRelu");
+  if (attrs.activation.op == "PRelu") RejectNode(node, "cannot have activation PRelu");
   return attrs;
 }
 
 void RequireOp(const Node& node, std::initializer_list<std::string_view> allowed) {
   const std::string op = AttrOr(node, "op", std::string());
   if (std::find(allowed.begin(), allowed.end(), op) == allowed.end()) {
-    RefuseNode(node, "attribute 'op' cannot be '" + op + "'");
+    RejectNode(node, "attribute 'op' cannot be '" + op + "'");
   }
 }
 

@@ -22,10 +22,10 @@ QuantParams ReadParams(const Node& node, const std::string& prefix) {
   const QuantParams params{.scale = AttrOr(node, prefix + "_scale", 1.0F),
                            .zero_point = AttrOr(node, prefix + "_zero_point", std::int64_t{0})};
   if (!(params.scale > 0.0F) || std::isinf(params.scale)) {
-    RefuseNode(node, "attribute '" + prefix + "_scale' must be positive and finite");
+    RejectNode(node, "attribute '" + prefix + "_scale' must be positive and finite");
   }
   if (params.zero_point < -128 || params.zero_point > 255) {
-    RefuseNode(node, "attribute '" + prefix + "_zero_point' cannot be " +
+    RejectNode(node, "attribute '" + prefix + "_zero_point' cannot be " +
                          std::to_string(params.zero_point));
   }
   return params;
@@ -58,7 +58,7 @@ FusedAttrs ReadFusedAttrs(const Node& node) {
                                   .beta = AttrOr(node, "beta", 0.0F)}};
   if (std::find(kActivations.begin(), kActivations.end(), attrs.activation.op) ==
       kActivations.end()) {
-    RefuseNode(node, "attribute 'activation' cannot be '" + attrs.activation.op + "'");
+    RejectNode(node, "attribute 'activation' cannot be '" + attrs.activation.op + "'");
   }
   const std::int64_t code = AttrOr(node, "y_type", static_cast<std::int64_t>(DType::kF32));
   constexpr std::array kTypes = {DType::kF32, DType::kBF16, DType::kI8, DType::kU8};
@@ -66,7 +66,7 @@ FusedAttrs ReadFusedAttrs(const Node& node) {
     return static_cast<std::int64_t>(dtype) == code;
   });
   if (type == kTypes.end()) {
-    RefuseNode(node, "attribute 'y_type' cannot be " + std::to_string(code));
+    RejectNode(node, "attribute 'y_type' cannot be " + std::to_string(code));
   }
   attrs.y_type = *type;
   return attrs;

@@ -20,7 +20,7 @@ std::int64_t IndexAt(const Node& node, const Tensor& indices, std::int64_t at, s
   const auto given = static_cast<std::int64_t>(NumberAt(indices, at));
   const std::int64_t index = given < 0 ? given + size : given;
   if (index < 0 || index >= size) {
-    RefuseNode(node,
+    RejectNode(node,
                "index " + std::to_string(given) + " is outside an axis of " + std::to_string(size));
   }
   return index;
@@ -51,7 +51,7 @@ void CheckReach(const Node& node, const Dims& dims, const Dims& index_dims, std:
     fits = i == axis || index_dims[i] <= dims[i];
   }
   if (!fits) {
-    RefuseNode(node, "indices " + ToString(index_dims) + " do not fit data " + ToString(dims));
+    RejectNode(node, "indices " + ToString(index_dims) + " do not fit data " + ToString(dims));
   }
 }
 
@@ -61,7 +61,7 @@ std::vector<ValueType> InferGatherElements(const InferInput& in) {
   const Shape* indices = ShapeOf(in, 1);
   if (x != nullptr) (void)AxisOf(*in.node, x->size(), 0);
   if (x != nullptr && indices != nullptr && x->size() != indices->size()) {
-    RefuseNode(*in.node, "data and indices must have equal ranks");
+    RejectNode(*in.node, "data and indices must have equal ranks");
   }
   return OneOutput(TypeOf(in, 0), indices == nullptr ? std::nullopt : std::optional(*indices));
 }
@@ -94,7 +94,7 @@ std::vector<ValueType> InferGatherNd(const InferInput& in) {
   const auto rank = static_cast<std::int64_t>(x->size());
   if (batch < 0 || batch >= static_cast<std::int64_t>(indices->size()) || depth < 1 ||
       batch + depth > rank) {
-    RefuseNode(*in.node, "indices " + ToString(*indices) + " do not fit data " + ToString(*x));
+    RejectNode(*in.node, "indices " + ToString(*indices) + " do not fit data " + ToString(*x));
   }
   Shape y(indices->begin(), indices->end() - 1);
   y.insert(y.end(), x->begin() + batch + depth, x->end());
@@ -108,7 +108,7 @@ std::vector<Tensor> EvalGatherNd(const Node& node, EvalInputs inputs) {
   const auto batch = static_cast<std::size_t>(AttrOr(node, "batch_dims", std::int64_t{0}));
   const auto depth = static_cast<std::size_t>(indices.dims().back());
   for (std::size_t i = 0; i < batch; ++i) {
-    if (x.dims()[i] != indices.dims()[i]) RefuseNode(node, "batch dimensions differ");
+    if (x.dims()[i] != indices.dims()[i]) RejectNode(node, "batch dimensions differ");
   }
   const Dims strides = StridesOf(x.dims());
   const std::int64_t block = strides[batch + depth - 1];
@@ -132,7 +132,7 @@ std::vector<Tensor> EvalGatherNd(const Node& node, EvalInputs inputs) {
 std::string ReductionOf(const Node& node) {
   std::string reduction = AttrOr(node, "reduction", std::string("none"));
   if (reduction != "none" && reduction != "add" && reduction != "mul") {
-    RefuseNode(node, "attribute 'reduction' cannot be '" + reduction + "'");
+    RejectNode(node, "attribute 'reduction' cannot be '" + reduction + "'");
   }
   return reduction;
 }
@@ -173,7 +173,7 @@ std::vector<Tensor> EvalScatterElements(const Node& node, EvalInputs inputs) {
   const Tensor& indices = *inputs[1];
   const std::size_t axis = AxisOf(node, dims.size(), 0);
   CheckReach(node, dims, indices.dims(), axis);
-  if (inputs[2]->dims() != indices.dims()) RefuseNode(node, "updates and indices differ in shape");
+  if (inputs[2]->dims() != indices.dims()) RejectNode(node, "updates and indices differ in shape");
   for (std::int64_t i = 0; i < indices.size(); ++i) {
     const std::int64_t index = IndexAt(node, indices, i, dims[axis]);
     Put(node, *inputs[2], outputs[0],
@@ -191,11 +191,11 @@ std::vector<Tensor> EvalScatterNd(const Node& node, EvalInputs inputs) {
   const Tensor& indices = *inputs[1];
   const std::int64_t depth = indices.dims().empty() ? 0 : indices.dims().back();
   if (depth < 1 || depth > static_cast<std::int64_t>(dims.size())) {
-    RefuseNode(node, "indices " + ToString(indices.dims()) + " do not fit data " + ToString(dims));
+    RejectNode(node, "indices " + ToString(indices.dims()) + " do not fit data " + ToString(dims));
   }
   Dims wanted(indices.dims().begin(), indices.dims().end() - 1);
   wanted.insert(wanted.end(), dims.begin() + depth, dims.end());
-  if (inputs[2]->dims() != wanted) RefuseNode(node, "updates must be " + ToString(wanted));
+  if (inputs[2]->dims() != wanted) RejectNode(node, "updates must be " + ToString(wanted));
   const Dims strides = StridesOf(dims);
   const std::int64_t block = strides[static_cast<std::size_t>(depth - 1)];
   for (std::int64_t row = 0; row < indices.size() / depth; ++row) {
@@ -217,9 +217,9 @@ std::vector<ValueType> InferOneHot(const InferInput& in) {
   const std::size_t axis = AxisOf(*in.node, y.size() + 1, -1);
   Dim depth;
   if (in.constants.size() > 1 && in.constants[1] != nullptr) {
-    if (in.constants[1]->size() != 1) RefuseNode(*in.node, "the depth must be one number");
+    if (in.constants[1]->size() != 1) RejectNode(*in.node, "the depth must be one number");
     const double given = NumberAt(*in.constants[1], 0);
-    if (!(given >= 0.0 && given < 2147483648.0)) RefuseNode(*in.node, "the depth is out of range");
+    if (!(given >= 0.0 && given < 2147483648.0)) RejectNode(*in.node, "the depth is out of range");
     depth = static_cast<std::int64_t>(given);
   }
   y.insert(y.begin() + static_cast<std::ptrdiff_t>(axis), depth);
@@ -227,7 +227,7 @@ std::vector<ValueType> InferOneHot(const InferInput& in) {
 }
 
 std::vector<Tensor> EvalOneHot(const Node& node, EvalInputs inputs) {
-  if (inputs[2]->size() != 2) RefuseNode(node, "needs two values, off and on");
+  if (inputs[2]->size() != 2) RejectNode(node, "needs two values, off and on");
   std::vector<Tensor> outputs = NewOutputs(InferOneHot, node, inputs);
   const Dims& dims = outputs[0].dims();
   const std::size_t axis = AxisOf(node, dims.size(), -1);
@@ -273,10 +273,10 @@ std::vector<Tensor> EvalTrilu(const Node& node, EvalInputs inputs) {
 
 std::vector<ValueType> InferEyeLike(const InferInput& in) {
   const Shape* x = ShapeOf(in, 0);
-  if (x != nullptr && x->size() != 2) RefuseNode(*in.node, "needs a matrix");
+  if (x != nullptr && x->size() != 2) RejectNode(*in.node, "needs a matrix");
   const std::int64_t code = AttrOr(*in.node, "dtype", std::int64_t{0});
   if (code < 0 || code > static_cast<std::int64_t>(DType::kBF16)) {
-    RefuseNode(*in.node, "attribute 'dtype' cannot be " + std::to_string(code));
+    RejectNode(*in.node, "attribute 'dtype' cannot be " + std::to_string(code));
   }
   std::vector<ValueType> types = SameAsFirst(in);
   if (code != 0) types[0].dtype = static_cast<DType>(code);
@@ -303,7 +303,7 @@ std::vector<Tensor> EvalEyeLike(const Node& node, EvalInputs inputs) {
 
 std::int64_t BlockSize(const Node& node) {
   const std::int64_t block = AttrOr(node, "blocksize", std::int64_t{0});
-  if (block < 1 || block > 65536) RefuseNode(node, "attribute 'blocksize' is out of range");
+  if (block < 1 || block > 65536) RejectNode(node, "attribute 'blocksize' is out of range");
   return block;
 }
 
@@ -312,7 +312,7 @@ std::vector<ValueType> InferBlocks(const InferInput& in) {
   const std::int64_t block = BlockSize(node);
   const Shape* x = ShapeOf(in, 0);
   if (x == nullptr) return OneOutput(TypeOf(in, 0), std::nullopt);
-  if (x->size() != 4) RefuseNode(node, "needs 4 dimensions, not " + ToString(*x));
+  if (x->size() != 4) RejectNode(node, "needs 4 dimensions, not " + ToString(*x));
   const bool to_space = node.Is("DepthToSpace");
   Shape y = *x;
   for (std::size_t i = 1; i < 4; ++i) {
@@ -320,7 +320,7 @@ std::vector<ValueType> InferBlocks(const InferInput& in) {
     const bool grows = (i == 1) != to_space;
     const std::int64_t factor = i == 1 ? block * block : block;
     if (size >= 0 && !grows && size % factor != 0) {
-      RefuseNode(node, "blocks of " + std::to_string(block) + " do not fit " + ToString(*x));
+      RejectNode(node, "blocks of " + std::to_string(block) + " do not fit " + ToString(*x));
     }
     y[i] = size < 0 ? Dim() : Dim(grows ? size * factor : size / factor);
   }

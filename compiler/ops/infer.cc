@@ -15,7 +15,7 @@ Dim BroadcastDim(const Node& node, const Dim& a, const Dim& b) {
   if (a == Dim(1)) return b;
   if (b == Dim(1) || a == b) return a;
   if (a.known() && b.known()) {
-    RefuseNode(node, "cannot broadcast a dimension of " + std::to_string(a.size()) + " to " +
+    RejectNode(node, "cannot broadcast a dimension of " + std::to_string(a.size()) + " to " +
                          std::to_string(b.size()));
   }
   // The other size is unknown or symbolic and must be 1 or equal, so a number above 1 is the
@@ -27,7 +27,7 @@ Dim BroadcastDim(const Node& node, const Dim& a, const Dim& b) {
 
 }  // namespace
 
-void RefuseNode(const Node& node, const std::string& what) {
+void RejectNode(const Node& node, const std::string& what) {
   const std::string op = node.domain.empty() ? node.op : node.domain + "." + node.op;
   throw UserError("node '" + node.name + "' (" + op + "): " + what);
 }
@@ -49,7 +49,7 @@ void RequireType(const InferInput& in, std::size_t index, std::initializer_list<
   const DType type = TypeOf(in, index);
   if (type == DType::kUndefined) return;
   if (std::find(allowed.begin(), allowed.end(), type) != allowed.end()) return;
-  RefuseNode(*in.node,
+  RejectNode(*in.node,
              "input " + std::to_string(index) + " cannot be of type " + std::string(Name(type)));
 }
 
@@ -58,7 +58,7 @@ DType RequireSameType(const InferInput& in, std::size_t a, std::size_t b) {
   const DType second = TypeOf(in, b);
   if (first == DType::kUndefined) return second;
   if (second == DType::kUndefined || first == second) return first;
-  RefuseNode(*in.node, "inputs " + std::to_string(a) + " and " + std::to_string(b) +
+  RejectNode(*in.node, "inputs " + std::to_string(a) + " and " + std::to_string(b) +
                            " must have one type, not " + std::string(Name(first)) + " and " +
                            std::string(Name(second)));
 }
@@ -66,7 +66,7 @@ DType RequireSameType(const InferInput& in, std::size_t a, std::size_t b) {
 void RequireRank(const InferInput& in, std::size_t index, std::size_t least) {
   const Shape* shape = ShapeOf(in, index);
   if (shape != nullptr && shape->size() < least) {
-    RefuseNode(*in.node, "input " + std::to_string(index) + " of shape " + ToString(*shape) +
+    RejectNode(*in.node, "input " + std::to_string(index) + " of shape " + ToString(*shape) +
                              " needs at least " + std::to_string(least) + " dimensions");
   }
 }
@@ -75,7 +75,7 @@ std::optional<std::vector<std::int64_t>> ConstantInts(const InferInput& in, std:
   if (index >= in.constants.size() || in.constants[index] == nullptr) return std::nullopt;
   const Tensor& tensor = *in.constants[index];
   if (tensor.dims().size() > 1 || tensor.size() > kMaxShapeEntries) {
-    RefuseNode(*in.node, "input " + std::to_string(index) + " must be a list of at most " +
+    RejectNode(*in.node, "input " + std::to_string(index) + " must be a list of at most " +
                              std::to_string(kMaxShapeEntries) + " integers, not of shape " +
                              ToString(tensor.dims()));
   }
@@ -87,7 +87,7 @@ std::optional<std::vector<std::int64_t>> ConstantInts(const InferInput& in, std:
     const auto values = tensor.Values<std::int32_t>();
     return std::vector<std::int64_t>(values.begin(), values.end());
   }
-  RefuseNode(*in.node, "input " + std::to_string(index) + " must hold integers, not " +
+  RejectNode(*in.node, "input " + std::to_string(index) + " must hold integers, not " +
                            std::string(Name(tensor.dtype())));
 }
 
@@ -101,7 +101,7 @@ std::optional<std::size_t> ListLength(const InferInput& in, std::size_t index) {
 std::size_t NormalAxis(const Node& node, std::int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) {
-    RefuseNode(node, "axis " + std::to_string(axis) + " does not fit rank " + std::to_string(rank));
+    RejectNode(node, "axis " + std::to_string(axis) + " does not fit rank " + std::to_string(rank));
   }
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
@@ -113,14 +113,14 @@ std::vector<std::size_t> NormalAxes(const Node& node, const std::vector<std::int
   for (const std::int64_t axis : axes) normal.push_back(NormalAxis(node, axis, rank));
   std::sort(normal.begin(), normal.end());
   if (std::adjacent_find(normal.begin(), normal.end()) != normal.end()) {
-    RefuseNode(node, "names an axis twice");
+    RejectNode(node, "names an axis twice");
   }
   return normal;
 }
 
 Dim MergeDims(const Node& node, const Dim& a, const Dim& b) {
   if (a.known() && b.known() && a.size() != b.size()) {
-    RefuseNode(node, "dimensions " + std::to_string(a.size()) + " and " + std::to_string(b.size()) +
+    RejectNode(node, "dimensions " + std::to_string(a.size()) + " and " + std::to_string(b.size()) +
                          " must be equal");
   }
   if (a.known()) return a;
@@ -159,7 +159,7 @@ Dim ProductOf(const Node& node, const Shape& dims, std::size_t begin, std::size_
       ++open_count;
     } else if (__builtin_mul_overflow(product, dims[i].size(), &product) ||
                product > kMaxElements) {
-      RefuseNode(node, "the product of dimensions " + ToString(dims) + " exceeds 2^40");
+      RejectNode(node, "the product of dimensions " + ToString(dims) + " exceeds 2^40");
     }
   }
   if (product == 0 || open_count == 0) return product;

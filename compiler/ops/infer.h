@@ -14,7 +14,7 @@ namespace msc {
 // Helpers of the inference functions. To reject a node, they throw UserError, which names the node.
 
 /// Throws UserError "node 'NAME' (OP): WHAT".
-[[noreturn]] void RefuseNode(const Node& node, const std::string& what);
+[[noreturn]] void RejectNode(const Node& node, const std::string& what);
 
 /// Returns the element type of an input; kUndefined if absent or unknown.
 [[nodiscard]] DType TypeOf(const InferInput& in, std::size_t index);

@@ -22,7 +22,7 @@ std::vector<ValueType> InferBitShift(const InferInput& in) {
   RequireType(in, 0, {DType::kU8, DType::kU16, DType::kU32, DType::kU64});
   const std::string direction = AttrOr(*in.node, "direction", std::string());
   if (direction != "LEFT" && direction != "RIGHT") {
-    RefuseNode(*in.node, "attribute 'direction' cannot be '" + direction + "'");
+    RejectNode(*in.node, "attribute 'direction' cannot be '" + direction + "'");
   }
   return OneOutput(RequireSameType(in, 0, 1), BroadcastInputs(in));
 }
@@ -45,7 +45,7 @@ std::vector<Tensor> EvalBitShift(const Node& node, EvalInputs inputs) {
 std::vector<ValueType> InferMod(const InferInput& in) {
   const DType dtype = RequireSameType(in, 0, 1);
   if (IsFloat(dtype) && AttrOr(*in.node, "fmod", std::int64_t{0}) == 0) {
-    RefuseNode(*in.node, "floats need attribute 'fmod' 1");
+    RejectNode(*in.node, "floats need attribute 'fmod' 1");
   }
   return OneOutput(dtype, BroadcastInputs(in));
 }
@@ -59,7 +59,7 @@ std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
       if constexpr (std::is_floating_point_v<T>) {
         return std::fmod(a, b);
       } else {
-        if (b == T{0}) RefuseNode(node, "divides an integer by zero");
+        if (b == T{0}) RejectNode(node, "divides an integer by zero");
         if constexpr (std::is_signed_v<T>) {
           if (b == T{-1}) return T{0};
         }
@@ -78,7 +78,7 @@ std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
 std::vector<double> ZerosOf(const Node& node, const Tensor* zeros, std::int64_t count) {
   if (zeros == nullptr) return {0.0};
   if (zeros->size() != 1 && (zeros->dims().size() != 1 || zeros->size() != count)) {
-    RefuseNode(node, "zero points " + ToString(zeros->dims()) + " do not fit");
+    RejectNode(node, "zero points " + ToString(zeros->dims()) + " do not fit");
   }
   std::vector<double> values;
   for (std::int64_t i = 0; i < zeros->size(); ++i) values.push_back(NumberAt(*zeros, i));
@@ -136,7 +136,7 @@ std::vector<Tensor> EvalConvInteger(const Node& node, EvalInputs inputs) {
 /// Computes numpy.matmul of operands with at least two dimensions, in double.
 Tensor Product(const Node& node, const Tensor& a, const Tensor& b,
                const std::vector<double>& a_zero, const std::vector<double>& b_zero) {
-  if (a.dims().size() < 2 || b.dims().size() < 2) RefuseNode(node, "needs matrices");
+  if (a.dims().size() < 2 || b.dims().size() < 2) RejectNode(node, "needs matrices");
   Tensor left(DType::kF64, a.dims());
   const std::vector<double> rows = Centered(a, a_zero, a.dims().back());
   std::copy(rows.begin(), rows.end(), left.MutableValues<double>().begin());
@@ -158,7 +158,7 @@ std::vector<ValueType> InferProduct(const InferInput& in, std::size_t b, DType d
   const Shape* left = ShapeOf(in, 0);
   const Shape* right = ShapeOf(in, b);
   if (left == nullptr || right == nullptr) return OneOutput(dtype, std::nullopt);
-  if (left->size() < 2 || right->size() < 2) RefuseNode(*in.node, "needs matrices");
+  if (left->size() < 2 || right->size() < 2) RejectNode(*in.node, "needs matrices");
   (void)MergeDims(*in.node, left->back(), (*right)[right->size() - 2]);
   Shape y = BroadcastShapes(*in.node, Shape(left->begin(), left->end() - 2),
                             Shape(right->begin(), right->end() - 2));
@@ -203,7 +203,7 @@ void Requantize(std::span<const double> sums, const std::vector<double>& scales,
 /// Returns a_scale * b_scale / y_scale, for each entry of b_scale.
 std::vector<double> Multipliers(const Node& node, const Tensor& a, const Tensor& b,
                                 const Tensor& y) {
-  if (a.size() != 1 || y.size() != 1) RefuseNode(node, "has one scale for input and output");
+  if (a.size() != 1 || y.size() != 1) RejectNode(node, "has one scale for input and output");
   std::vector<double> scales;
   for (std::int64_t i = 0; i < b.size(); ++i) {
     scales.push_back(NumberAt(a, 0) * NumberAt(b, i) / NumberAt(y, 0));
@@ -233,7 +233,7 @@ std::vector<Tensor> EvalQLinearConv(const Node& node, EvalInputs inputs) {
                                       ZerosOf(node, inputs[5], w.dims()[0]), y);
   const std::int64_t plane = StridesOf(y.dims())[1];
   if (const Tensor* bias = InputAt(inputs, kBias); bias != nullptr) {
-    if (bias->size() != y.dims()[1]) RefuseNode(node, "the bias must have one entry a channel");
+    if (bias->size() != y.dims()[1]) RejectNode(node, "the bias must have one entry a channel");
     for (std::int64_t i = 0; i < y.size(); ++i) {
       sums[static_cast<std::size_t>(i)] += NumberAt(*bias, i / plane % y.dims()[1]);
     }
@@ -254,7 +254,7 @@ std::vector<Tensor> EvalQLinearMatMul(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferQLinearMatMul, node, inputs);
   const Tensor& a = *inputs[0];
   const Tensor& b = *inputs[kW];
-  if (inputs[1]->size() != 1) RefuseNode(node, "scales of single rows are not supported");
+  if (inputs[1]->size() != 1) RejectNode(node, "scales of single rows are not supported");
   const Tensor sums =
       Product(node, a, b, ZerosOf(node, inputs[2], 1), ZerosOf(node, inputs[5], b.dims().back()));
   Requantize(sums.Values<double>(), Multipliers(node, *inputs[1], *inputs[4], *inputs[kYScale]), 1,

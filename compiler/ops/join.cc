@@ -34,7 +34,7 @@ std::vector<ValueType> InferConcat(const InferInput& in) {
       continue;
     }
     if (x->size() != y->size()) {
-      RefuseNode(node, "cannot join " + ToString(*y) + " and " + ToString(*x));
+      RejectNode(node, "cannot join " + ToString(*y) + " and " + ToString(*x));
     }
     const std::size_t axis = NormalAxis(node, AttrOr(node, "axis", std::int64_t{0}), y->size());
     for (std::size_t k = 0; k < y->size(); ++k) {
@@ -96,7 +96,7 @@ std::vector<Tensor> EvalGather(const Node& node, EvalInputs inputs) {
       const auto given = static_cast<std::int64_t>(NumberAt(*inputs[1], k));
       const std::int64_t index = given < 0 ? given + size : given;
       if (index < 0 || index >= size) {
-        RefuseNode(node, "index " + std::to_string(given) + " is outside an axis of " +
+        RejectNode(node, "index " + std::to_string(given) + " is outside an axis of " +
                              std::to_string(size));
       }
       CopyElements(x, outputs[0],
@@ -130,7 +130,7 @@ std::vector<Tensor> EvalWhere(const Node& node, EvalInputs inputs) {
 std::string PadMode(const Node& node) {
   std::string mode = AttrOr(node, "mode", std::string("constant"));
   if (mode != "constant" && mode != "edge" && mode != "reflect") {
-    RefuseNode(node, "attribute 'mode' cannot be '" + mode + "'");
+    RejectNode(node, "attribute 'mode' cannot be '" + mode + "'");
   }
   return mode;
 }
@@ -143,14 +143,14 @@ std::vector<ValueType> InferPad(const InferInput& in) {
   const Shape* value = ShapeOf(in, 2);
   const auto value_dims = value == nullptr ? std::nullopt : StaticDims(*value);
   if (value_dims && ElementCount(*value_dims) != 1) {
-    RefuseNode(node, "the constant must be a single number, not " + ToString(*value));
+    RejectNode(node, "the constant must be a single number, not " + ToString(*value));
   }
   const Shape* x = ShapeOf(in, 0);
   const auto pads = ConstantInts(in, 1);
   if (x == nullptr) return OneOutput(TypeOf(in, 0), std::nullopt);
   if (!pads) return OneOutput(TypeOf(in, 0), Shape(x->size()));
   if (pads->size() != 2 * x->size()) {
-    RefuseNode(node, "needs two pads an axis of " + ToString(*x));
+    RejectNode(node, "needs two pads an axis of " + ToString(*x));
   }
   Shape y = *x;
   for (std::size_t i = 0; i < x->size(); ++i) {
@@ -163,7 +163,7 @@ std::vector<ValueType> InferPad(const InferInput& in) {
     const bool fits = size < 0 || (size + begin + end >= 0 && (mode != "edge" || size > 0) &&
                                    (mode != "reflect" || most < size));
     if (!possible || !fits)
-      RefuseNode(node, "cannot pad " + ToString(*x) + " by " + ToString(*pads));
+      RejectNode(node, "cannot pad " + ToString(*x) + " by " + ToString(*pads));
     y[i] = size < 0 ? Dim() : Dim(size + begin + end);
   }
   return OneOutput(TypeOf(in, 0), std::move(y));

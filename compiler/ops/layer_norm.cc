@@ -27,7 +27,7 @@ std::vector<ValueType> InferLayerNorm(const InferInput& in) {
     if (HasInput(in, i)) RequireSameType(in, 0, i);
   }
   if (AttrOr(node, "stash_type", std::int64_t{1}) != 1) {
-    RefuseNode(node, "statistics of another type than f32 are not supported");
+    RejectNode(node, "statistics of another type than f32 are not supported");
   }
   ValueType y = SameAsFirst(in)[0];
   ValueType statistic{.dtype = y.dtype, .shape = y.shape};
@@ -45,7 +45,7 @@ std::vector<ValueType> InferLayerNorm(const InferInput& in) {
         stretches = !dim.known() || !joined[k].known() || dim.size() == joined[k].size();
       }
       if (!stretches) {
-        RefuseNode(node, "input " + std::to_string(i) + " " + ToString(*given) +
+        RejectNode(node, "input " + std::to_string(i) + " " + ToString(*given) +
                              " does not stretch to " + ToString(*y.shape));
       }
     }
@@ -143,7 +143,7 @@ std::vector<ValueType> InferInstanceNorm(const InferInput& in) {
     const Shape* list = ShapeOf(in, i);
     if (list == nullptr) continue;
     if (list->size() != 1) {
-      RefuseNode(*in.node,
+      RejectNode(*in.node,
                  "input " + std::to_string(i) + " must be a list, not " + ToString(*list));
     }
     if (types[0].shape) {
@@ -181,7 +181,7 @@ std::vector<Tensor> EvalInstanceNorm(const Node& node, EvalInputs inputs) {
 std::vector<ValueType> InferLpNorm(const InferInput& in) {
   RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
   const std::int64_t p = AttrOr(*in.node, "p", std::int64_t{2});
-  if (p != 1 && p != 2) RefuseNode(*in.node, "attribute 'p' must be 1 or 2");
+  if (p != 1 && p != 2) RejectNode(*in.node, "attribute 'p' must be 1 or 2");
   if (const Shape* x = ShapeOf(in, 0); x != nullptr) (void)AxisOf(*in.node, x->size());
   return SameAsFirst(in);
 }
@@ -218,7 +218,7 @@ std::vector<ValueType> InferLrn(const InferInput& in) {
   RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
   RequireRank(in, 0, 2);
   if (AttrOr(*in.node, "size", std::int64_t{1}) < 1) {
-    RefuseNode(*in.node, "attribute 'size' must be at least 1");
+    RejectNode(*in.node, "attribute 'size' must be at least 1");
   }
   return SameAsFirst(in);
 }

@@ -17,7 +17,7 @@ constexpr std::int64_t kNoLabel = std::numeric_limits<std::int64_t>::min();
 std::string ReductionOf(const Node& node) {
   std::string reduction = AttrOr(node, "reduction", std::string("mean"));
   if (reduction != "none" && reduction != "mean" && reduction != "sum") {
-    RefuseNode(node, "attribute 'reduction' cannot be '" + reduction + "'");
+    RejectNode(node, "attribute 'reduction' cannot be '" + reduction + "'");
   }
   return reduction;
 }
@@ -32,14 +32,14 @@ std::vector<ValueType> InferLoss(const InferInput& in) {
   const Shape* labels = ShapeOf(in, 1);
   if (x != nullptr && labels != nullptr) {
     if (labels->size() + 1 != x->size()) {
-      RefuseNode(node, "labels " + ToString(*labels) + " do not fit " + ToString(*x));
+      RejectNode(node, "labels " + ToString(*labels) + " do not fit " + ToString(*x));
     }
     for (std::size_t i = 0; i < labels->size(); ++i) {
       (void)MergeDims(node, (*labels)[i], (*x)[i == 0 ? 0 : i + 1]);
     }
   }
   if (const Shape* weights = ShapeOf(in, 2); weights != nullptr) {
-    if (weights->size() != 1) RefuseNode(node, "weights must be a list");
+    if (weights->size() != 1) RejectNode(node, "weights must be a list");
     if (x != nullptr) (void)MergeDims(node, weights->front(), (*x)[1]);
   }
   ValueType loss{.dtype = TypeOf(in, 0), .shape = Shape{}};
@@ -68,7 +68,7 @@ void LossInto(const Node& node, std::span<const T> x, EvalInputs inputs, Tensor&
     const auto label = static_cast<std::int64_t>(NumberAt(*inputs[1], i));
     if (label == ignored) continue;
     if (label < 0 || label >= classes) {
-      RefuseNode(node, "label " + std::to_string(label) + " is outside of " +
+      RejectNode(node, "label " + std::to_string(label) + " is outside of " +
                            std::to_string(classes) + " classes");
     }
     const double weight = weights == nullptr ? 1.0 : NumberAt(*weights, label);

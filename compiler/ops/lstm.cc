@@ -20,17 +20,17 @@ void CheckAttributes(const Node& node) {
   const auto activations = AttrOr(node, "activations", std::vector<std::string>{});
   for (std::size_t i = 0; i < activations.size(); ++i) {
     if (activations[i] == plain[i % plain.size()]) continue;
-    RefuseNode(node, "activations other than Sigmoid, Tanh and Tanh are not supported");
+    RejectNode(node, "activations other than Sigmoid, Tanh and Tanh are not supported");
   }
-  if (AttrOr(node, "clip", 0.0F) != 0.0F) RefuseNode(node, "clip is not supported");
+  if (AttrOr(node, "clip", 0.0F) != 0.0F) RejectNode(node, "clip is not supported");
   if (AttrOr(node, "input_forget", std::int64_t{0}) != 0) {
-    RefuseNode(node, "coupled gates (input_forget 1) are not supported");
+    RejectNode(node, "coupled gates (input_forget 1) are not supported");
   }
   if (AttrOr(node, "layout", std::int64_t{0}) != 0) {
-    RefuseNode(node, "batch-first tensors (layout 1) are not supported: transpose them");
+    RejectNode(node, "batch-first tensors (layout 1) are not supported: transpose them");
   }
   if (AttrOr(node, "hidden_size", std::int64_t{0}) < 0) {
-    RefuseNode(node, "hidden_size must not be negative");
+    RejectNode(node, "hidden_size must not be negative");
   }
 }
 
@@ -38,7 +38,7 @@ void CheckAttributes(const Node& node) {
 const Shape* ShapeOfRank(const InferInput& in, std::size_t index, std::size_t rank) {
   const Shape* shape = ShapeOf(in, index);
   if (shape != nullptr && shape->size() != rank) {
-    RefuseNode(*in.node, "input " + std::to_string(index) + " of shape " + ToString(*shape) +
+    RejectNode(*in.node, "input " + std::to_string(index) + " of shape " + ToString(*shape) +
                              " must have " + std::to_string(rank) + " dimensions");
   }
   return shape;
@@ -58,7 +58,7 @@ void RequireBlocks(const InferInput& in, std::size_t index, std::size_t rank, st
   if (shape == nullptr || !(*shape)[1].known()) return;
   const std::int64_t size = (*shape)[1].size();
   if (size % parts == 0 && (!hidden.known() || size / parts == hidden.size())) return;
-  RefuseNode(*in.node, "axis 1 of input " + std::to_string(index) + " must be " +
+  RejectNode(*in.node, "axis 1 of input " + std::to_string(index) + " must be " +
                            std::to_string(parts) + " times the hidden size" +
                            (hidden.known() ? " " + std::to_string(hidden.size()) : "") + ", not " +
                            std::to_string(size));
@@ -203,7 +203,7 @@ std::size_t LengthOf(const Node& node, EvalInputs inputs, std::size_t sample, st
   if (lengths == nullptr) return steps;
   const std::int32_t length = lengths->Values<std::int32_t>()[sample];
   if (length < 0 || static_cast<std::size_t>(length) > steps) {
-    RefuseNode(node, "sequence length " + std::to_string(length) + " must be between 0 and " +
+    RejectNode(node, "sequence length " + std::to_string(length) + " must be between 0 and " +
                          std::to_string(steps));
   }
   return static_cast<std::size_t>(length);
@@ -271,7 +271,7 @@ std::int64_t LstmDirections(const Node& node) {
   const std::string direction = AttrOr(node, "direction", std::string("forward"));
   if (direction == "bidirectional") return 2;
   if (direction != "forward" && direction != "reverse") {
-    RefuseNode(node,
+    RejectNode(node,
                "direction must be forward, reverse or bidirectional, not '" + direction + "'");
   }
   return 1;

@@ -23,13 +23,13 @@ struct MatMulShapes {
 /// Splits the shapes as numpy.matmul does: a vector on the left is a row, on the right a column,
 /// and its axis is absent from Y.
 MatMulShapes SplitMatMul(const Node& node, const Shape& a, const Shape& b) {
-  if (a.empty() || b.empty()) RefuseNode(node, "cannot multiply a scalar");
+  if (a.empty() || b.empty()) RejectNode(node, "cannot multiply a scalar");
   MatMulShapes split;
   split.m = a.size() == 1 ? Dim(1) : a[a.size() - 2];
   split.n = b.size() == 1 ? Dim(1) : b.back();
   const Dim& rows = b.size() == 1 ? b.front() : b[b.size() - 2];
   if (a.back().known() && rows.known() && a.back().size() != rows.size()) {
-    RefuseNode(node, "cannot multiply " + ToString(a) + " by " + ToString(b) +
+    RejectNode(node, "cannot multiply " + ToString(a) + " by " + ToString(b) +
                          ": the inner dimensions differ");
   }
   split.k = MergeDims(node, a.back(), rows);
@@ -108,7 +108,7 @@ std::vector<Tensor> EvalMatMul(const Node& node, EvalInputs inputs) {
       MatMulInto<std::int64_t>(node, a, b, outputs[0]);
       break;
     default:
-      RefuseType(node, a.dtype());
+      RejectType(node, a.dtype());
   }
   return outputs;
 }
@@ -132,7 +132,7 @@ std::vector<ValueType> InferGemm(const InferInput& in) {
   const Shape* b = ShapeOf(in, 1);
   for (const Shape* shape : {a, b}) {
     if (shape != nullptr && shape->size() != 2) {
-      RefuseNode(node, "needs matrices, not " + ToString(*shape));
+      RejectNode(node, "needs matrices, not " + ToString(*shape));
     }
   }
   if (a == nullptr || b == nullptr) return OneOutput(dtype, Shape(2));
@@ -141,7 +141,7 @@ std::vector<ValueType> InferGemm(const InferInput& in) {
   const Dim& inner_a = (*a)[ta ? 0 : 1];
   const Dim& inner_b = (*b)[tb ? 1 : 0];
   if (inner_a.known() && inner_b.known() && inner_a.size() != inner_b.size()) {
-    RefuseNode(node, "cannot multiply " + ToString(*a) + " by " + ToString(*b) + " (transA " +
+    RejectNode(node, "cannot multiply " + ToString(*a) + " by " + ToString(*b) + " (transA " +
                          std::to_string(int{ta}) + ", transB " + std::to_string(int{tb}) +
                          "): the inner dimensions differ");
   }
@@ -155,7 +155,7 @@ std::vector<ValueType> InferGemm(const InferInput& in) {
                              (joined[0].size() == y[0].size() || !y[0].known()) &&
                              (joined[1].size() == y[1].size() || !y[1].known());
       if (!stretches) {
-        RefuseNode(node, "C " + ToString(*c) + " does not stretch to " + ToString(y));
+        RejectNode(node, "C " + ToString(*c) + " does not stretch to " + ToString(y));
       }
     }
   }
@@ -214,7 +214,7 @@ std::vector<Tensor> EvalGemm(const Node& node, EvalInputs inputs) {
       GemmInto<std::int64_t>(node, inputs, outputs[0]);
       break;
     default:
-      RefuseType(node, outputs[0].dtype());
+      RejectType(node, outputs[0].dtype());
   }
   return outputs;
 }

@@ -13,7 +13,7 @@ namespace {
 std::vector<ValueType> InferBatchNorm(const InferInput& in) {
   const Node& node = *in.node;
   if (AttrOr(node, "training_mode", std::int64_t{0}) != 0) {
-    RefuseNode(node, "training_mode 1 is not supported: export the model for inference");
+    RejectNode(node, "training_mode 1 is not supported: export the model for inference");
   }
   RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
   RequireRank(in, 0, 2);
@@ -23,7 +23,7 @@ std::vector<ValueType> InferBatchNorm(const InferInput& in) {
     const Shape* list = ShapeOf(in, i);
     if (list == nullptr) continue;
     if (list->size() != 1) {
-      RefuseNode(node, "input " + std::to_string(i) + " must be a list, not " + ToString(*list));
+      RejectNode(node, "input " + std::to_string(i) + " must be a list, not " + ToString(*list));
     }
     if (types[0].shape) {
       (*types[0].shape)[1] = MergeDims(node, (*types[0].shape)[1], list->front());

@@ -24,7 +24,7 @@ void CheckCount(const Node& node, std::string_view what, std::size_t count,
   } else if (bounds.second != bounds.first) {
     wanted += " to " + std::to_string(bounds.second);
   }
-  RefuseNode(node, "needs " + wanted + " " + std::string(what) + ", not " + std::to_string(count));
+  RejectNode(node, "needs " + wanted + " " + std::string(what) + ", not " + std::to_string(count));
 }
 
 void CheckAttrs(const Node& node, const OpDef& op) {
@@ -32,16 +32,16 @@ void CheckAttrs(const Node& node, const OpDef& op) {
     const auto spec =
         std::find_if(op.attrs.begin(), op.attrs.end(),
                      [&name = name](const AttrSpec& known) { return known.name == name; });
-    if (spec == op.attrs.end()) RefuseNode(node, "has no attribute '" + name + "'");
+    if (spec == op.attrs.end()) RejectNode(node, "has no attribute '" + name + "'");
     if (spec->otherwise.index() != attr.index()) {
-      RefuseNode(node, "attribute '" + name + "' must be " +
+      RejectNode(node, "attribute '" + name + "' must be " +
                            std::string(kAttrKinds[spec->otherwise.index()]) + ", not " +
                            std::string(kAttrKinds[attr.index()]));
     }
   }
   for (const AttrSpec& spec : op.attrs) {
     if (spec.required && !node.attrs.contains(spec.name)) {
-      RefuseNode(node, "needs attribute '" + spec.name + "'");
+      RejectNode(node, "needs attribute '" + spec.name + "'");
     }
   }
 }
@@ -84,7 +84,7 @@ void CheckNode(const Graph& graph, NodeId id, const OpRegistry& ops) {
   const bool all = op.max_inputs == OpDef::kVariadic;
   for (std::size_t i = 0; i < (all ? node.inputs.size() : op.min_inputs); ++i) {
     if (node.inputs[i] == kNoValue) {
-      RefuseNode(node, "input " + std::to_string(i) + " must be given");
+      RejectNode(node, "input " + std::to_string(i) + " must be given");
     }
   }
   CheckAttrs(node, op);

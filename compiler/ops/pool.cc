@@ -27,7 +27,7 @@ std::vector<ValueType> InferMaxPool(const InferInput& in) {
   RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kU8});
   const std::optional<Shape> shape = PoolOutputShape(in);
   if (AttrOr(*in.node, "storage_order", std::int64_t{0}) != 0) {
-    RefuseNode(*in.node, "storage_order 1 (column major indices) is not supported");
+    RejectNode(*in.node, "storage_order 1 (column major indices) is not supported");
   }
   return {{.dtype = TypeOf(in, 0), .shape = shape}, {.dtype = DType::kI64, .shape = shape}};
 }
@@ -50,7 +50,7 @@ std::vector<Tensor> EvalMaxPool(const Node& node, EvalInputs inputs) {
         argmax[i] += static_cast<std::int64_t>(i / out_plane) * in_plane;
       }
     } else {
-      RefuseType(node, inputs[0]->dtype());
+      RejectType(node, inputs[0]->dtype());
     }
   });
   return outputs;

@@ -44,7 +44,7 @@ DType CheckScales(const InferInput& in) {
   const Shape* scale = ShapeOf(in, 1);
   const Shape* zero = ShapeOf(in, 2);
   if (scale != nullptr && scale->size() > 1) {
-    RefuseNode(node, "the scale must be a number or a list, not " + ToString(*scale));
+    RejectNode(node, "the scale must be a number or a list, not " + ToString(*scale));
   }
   if (x != nullptr && scale != nullptr && scale->size() == 1 && *scale != Shape{1}) {
     const std::size_t axis = NormalAxis(node, AttrOr(node, "axis", std::int64_t{1}), x->size());
@@ -54,7 +54,7 @@ DType CheckScales(const InferInput& in) {
     const auto scale_dims = StaticDims(*scale);
     const auto zero_dims = StaticDims(*zero);
     if (scale_dims && zero_dims && ElementCount(*scale_dims) != ElementCount(*zero_dims)) {
-      RefuseNode(node, "scale " + ToString(*scale) + " and zero point " + ToString(*zero) +
+      RejectNode(node, "scale " + ToString(*scale) + " and zero point " + ToString(*zero) +
                            " must be of one shape");
     }
   }
@@ -89,7 +89,7 @@ class Scales {
   Scales(const Node& node, EvalInputs inputs) : scales_(inputs[1]->Values<float>()) {
     for (const float scale : scales_) {
       if (!(scale > 0.0F) || std::isinf(scale)) {
-        RefuseNode(node, "scales must be positive and finite");
+        RejectNode(node, "scales must be positive and finite");
       }
     }
     const Tensor* zero = InputAt(inputs, 2);
@@ -161,12 +161,12 @@ std::vector<ValueType> InferCast(const InferInput& in) {
   const std::int64_t code = AttrOr(*in.node, "to", std::int64_t{0});
   // Enumerators of DType equal the numbers of TensorProto.DataType.
   if (code < 1 || code > static_cast<std::int64_t>(DType::kBF16)) {
-    RefuseNode(*in.node, "cannot cast to type code " + std::to_string(code));
+    RejectNode(*in.node, "cannot cast to type code " + std::to_string(code));
   }
   const auto to = static_cast<DType>(code);
   for (const DType dtype : {TypeOf(in, 0), to}) {
     if (!CanCast(dtype)) {
-      RefuseNode(*in.node, "casts of type " + std::string(Name(dtype)) + " are not supported");
+      RejectNode(*in.node, "casts of type " + std::string(Name(dtype)) + " are not supported");
     }
   }
   std::vector<ValueType> types = SameAsFirst(in);
@@ -230,7 +230,7 @@ std::vector<Tensor> EvalCast(const Node& node, EvalInputs inputs) {
 std::vector<ValueType> InferCastLike(const InferInput& in) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (!CanCast(TypeOf(in, i))) {
-      RefuseNode(*in.node,
+      RejectNode(*in.node,
                  "casts of type " + std::string(Name(TypeOf(in, i))) + " are not supported");
     }
   }

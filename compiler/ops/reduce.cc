@@ -141,7 +141,7 @@ void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) 
   std::vector<bool> begun(to.size(), kHasStart);
   if constexpr (kHasStart) std::fill(sums.begin(), sums.end(), static_cast<Sum>(Step::kStart));
   if (!kHasStart && from.empty() && !to.empty()) {
-    RefuseNode(node, "cannot reduce the empty tensor " + ToString(x.dims()));
+    RejectNode(node, "cannot reduce the empty tensor " + ToString(x.dims()));
   }
   const Dims strides = BroadcastStrides(kept, x.dims());
   const std::int64_t row = x.dims().empty() ? 1 : x.dims().back();
@@ -187,7 +187,7 @@ std::vector<Tensor> EvalReduce(const Node& node, EvalInputs inputs) {
       ReduceInto<Step, std::int64_t>(node, x, kept, outputs[0]);
       break;
     default:
-      RefuseType(node, x.dtype());
+      RejectType(node, x.dtype());
   }
   return outputs;
 }

@@ -24,7 +24,7 @@ Dim RestOf(const Node& node, std::vector<Dim> have, const std::vector<Dim>& take
     } else if (!dim.known()) {
       open = true;
     } else if (__builtin_mul_overflow(divisor, dim.size(), &divisor)) {
-      RefuseNode(node, "the requested shape is too large");
+      RejectNode(node, "the requested shape is too large");
     }
   }
   if (open) return {};
@@ -34,13 +34,13 @@ Dim RestOf(const Node& node, std::vector<Dim> have, const std::vector<Dim>& take
     if (!dim.known()) {
       symbols.push_back(dim);
     } else if (__builtin_mul_overflow(count, dim.size(), &count)) {
-      RefuseNode(node, "the input is too large");
+      RejectNode(node, "the input is too large");
     }
   }
   if (symbols.size() == 1 && count == divisor && count != 0) return symbols.front();
   if (!symbols.empty()) return {};
   if (divisor == 0 || count % divisor != 0) {
-    RefuseNode(node, "cannot derive the entry -1: " + std::to_string(count) +
+    RejectNode(node, "cannot derive the entry -1: " + std::to_string(count) +
                          " elements do not divide by " + std::to_string(divisor));
   }
   return count / divisor;
@@ -55,13 +55,13 @@ Shape ResolveReshape(const Node& node, const Shape& x, const std::vector<std::in
   std::ptrdiff_t derived = -1;
   for (std::size_t i = 0; i < request.size(); ++i) {
     const std::int64_t entry = request[i];
-    if (entry < -1) RefuseNode(node, "cannot reshape to " + ToString(Dims(request)));
+    if (entry < -1) RejectNode(node, "cannot reshape to " + ToString(Dims(request)));
     if (entry == -1) {
-      if (derived >= 0) RefuseNode(node, "only one entry may be -1");
+      if (derived >= 0) RejectNode(node, "only one entry may be -1");
       derived = static_cast<std::ptrdiff_t>(i);
       y.emplace_back();
     } else if (entry == 0 && !allow_zero) {
-      if (i >= x.size()) RefuseNode(node, "entry 0 has no dimension to copy");
+      if (i >= x.size()) RejectNode(node, "entry 0 has no dimension to copy");
       y.push_back(x[i]);
       copied.push_back(i);
     } else {
@@ -83,7 +83,7 @@ Shape ResolveReshape(const Node& node, const Shape& x, const std::vector<std::in
   const auto from = StaticDims(x);
   const auto to = StaticDims(y);
   if (from && to && ElementCount(*from) != ElementCount(*to)) {
-    RefuseNode(node, "cannot reshape " + ToString(x) + " to " + ToString(y));
+    RejectNode(node, "cannot reshape " + ToString(x) + " to " + ToString(y));
   }
   return y;
 }
@@ -132,7 +132,7 @@ std::vector<ValueType> InferSqueeze(const InferInput& in) {
     if (!std::binary_search(axes.begin(), axes.end(), i)) {
       y.push_back((*x)[i]);
     } else if ((*x)[i].known() && (*x)[i].size() != 1) {
-      RefuseNode(node, "axis " + std::to_string(i) + " of " + ToString(*x) + " is not 1");
+      RejectNode(node, "axis " + std::to_string(i) + " of " + ToString(*x) + " is not 1");
     }
   }
   return OneOutput(TypeOf(in, 0), std::move(y));
@@ -156,7 +156,7 @@ template <std::vector<ValueType> (*kInfer)(const InferInput&)>
 std::vector<Tensor> EvalSameElements(const Node& node, EvalInputs inputs) {
   const ValueType type = InferFor(kInfer, node, inputs).front();
   const auto dims = type.shape ? StaticDims(*type.shape) : std::nullopt;
-  if (!dims) RefuseNode(node, "the shape of its output does not follow from its inputs");
+  if (!dims) RejectNode(node, "the shape of its output does not follow from its inputs");
   return {inputs[0]->Reshaped(*dims)};
 }
 
@@ -164,7 +164,7 @@ std::vector<ValueType> InferDropout(const InferInput& in) {
   const auto training = in.constants.size() > 2 ? in.constants[2] : nullptr;
   if (HasInput(in, 2) && (training == nullptr || training->dtype() != DType::kBool ||
                           training->size() != 1 || training->Values<std::uint8_t>()[0] != 0)) {
-    RefuseNode(*in.node, "training is not supported: export the model for inference");
+    RejectNode(*in.node, "training is not supported: export the model for inference");
   }
   std::vector<ValueType> types = SameAsFirst(in);
   types.push_back({.dtype = DType::kBool, .shape = types[0].shape});

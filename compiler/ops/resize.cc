@@ -25,7 +25,7 @@ std::string WordOf(const Node& node, const char* name, const char* otherwise,
                    std::initializer_list<const char*> allowed) {
   std::string word = AttrOr(node, name, std::string(otherwise));
   if (std::find(allowed.begin(), allowed.end(), word) == allowed.end()) {
-    RefuseNode(node, "attribute '" + std::string(name) + "' cannot be '" + word + "'");
+    RejectNode(node, "attribute '" + std::string(name) + "' cannot be '" + word + "'");
   }
   return word;
 }
@@ -55,11 +55,11 @@ std::vector<ValueType> InferResize(const InferInput& in) {
   if (scales && scales->size() == x->size()) {
     for (std::size_t i = 0; i < y.size(); ++i) {
       const float scale = (*scales)[i];
-      if (!(scale > 0.0F) || std::isinf(scale)) RefuseNode(node, "scales must be positive");
+      if (!(scale > 0.0F) || std::isinf(scale)) RejectNode(node, "scales must be positive");
       const std::int64_t size = (*x)[i].size();
       const float grown = std::floor(static_cast<float>(size) * scale);
       if (grown >= static_cast<float>(kMaxExtent))
-        RefuseNode(node, "its output would be too large");
+        RejectNode(node, "its output would be too large");
       if (scale == 1.0F) {
         y[i] = (*x)[i];
       } else if (size >= 0) {
@@ -68,11 +68,11 @@ std::vector<ValueType> InferResize(const InferInput& in) {
     }
   } else if (sizes && sizes->size() == x->size()) {
     for (std::size_t i = 0; i < y.size(); ++i) {
-      if ((*sizes)[i] < 0 || (*sizes)[i] >= kMaxExtent) RefuseNode(node, "a size is out of range");
+      if ((*sizes)[i] < 0 || (*sizes)[i] >= kMaxExtent) RejectNode(node, "a size is out of range");
       y[i] = (*sizes)[i];
     }
   } else if (scales || (sizes && !sizes->empty())) {
-    RefuseNode(node, "needs one scale or size an axis of " + ToString(*x));
+    RejectNode(node, "needs one scale or size an axis of " + ToString(*x));
   }
   return OneOutput(TypeOf(in, 0), std::move(y));
 }
@@ -204,7 +204,7 @@ std::vector<Tensor> EvalResize(const Node& node, EvalInputs inputs) {
   const Tensor& x = *inputs[0];
   Tensor& y = outputs[0];
   if (y.size() == 0) return outputs;
-  if (x.size() == 0) RefuseNode(node, "cannot resize the empty tensor " + ToString(x.dims()));
+  if (x.size() == 0) RejectNode(node, "cannot resize the empty tensor " + ToString(x.dims()));
   const Resampler resampler(node);
   const Tensor* scales = InputAt(inputs, kScales);
   const Tensor* roi = InputAt(inputs, kRoi);

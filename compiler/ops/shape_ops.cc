@@ -57,7 +57,7 @@ std::vector<ValueType> InferConstantOfShape(const InferInput& in) {
   RequireType(in, 0, {DType::kI64});
   const auto value = AttrOr(node, "value", TensorPtr{});
   if (value != nullptr && value->size() != 1) {
-    RefuseNode(node, "attribute 'value' must be a tensor of one element");
+    RejectNode(node, "attribute 'value' must be a tensor of one element");
   }
   const DType dtype = value == nullptr ? DType::kF32 : value->dtype();
   const auto dims = ConstantInts(in, 0);
@@ -66,7 +66,7 @@ std::vector<ValueType> InferConstantOfShape(const InferInput& in) {
     return OneOutput(dtype, rank ? std::optional(Shape(*rank)) : std::nullopt);
   }
   for (const std::int64_t dim : *dims) {
-    if (dim < 0) RefuseNode(node, "cannot make a tensor of shape " + ToString(*dims));
+    if (dim < 0) RejectNode(node, "cannot make a tensor of shape " + ToString(*dims));
   }
   const Shape shape = ToShape(*dims);
   (void)ProductOf(node, shape, 0, shape.size());
@@ -89,7 +89,7 @@ std::int64_t RangeCount(const Node& node, const std::vector<TensorPtr>& bounds) 
   const double delta = NumberAt(*bounds[2], 0);
   const double count = std::ceil((limit - start) / delta);
   if (delta == 0.0 || !(count < static_cast<double>(kMaxElements))) {
-    RefuseNode(node, "a range from " + std::to_string(start) + " to " + std::to_string(limit) +
+    RejectNode(node, "a range from " + std::to_string(start) + " to " + std::to_string(limit) +
                          " by " + std::to_string(delta) + " does not end");
   }
   return std::max<std::int64_t>(static_cast<std::int64_t>(std::max(count, 0.0)), 0);
@@ -103,7 +103,7 @@ std::vector<ValueType> InferRange(const InferInput& in) {
   for (const TensorPtr& bound : in.constants) {
     known = known && bound != nullptr;
     if (bound != nullptr && bound->size() != 1) {
-      RefuseNode(*in.node, "start, limit and delta must be numbers");
+      RejectNode(*in.node, "start, limit and delta must be numbers");
     }
   }
   return OneOutput(dtype, Shape{known ? Dim(RangeCount(*in.node, in.constants)) : Dim()});

@@ -17,12 +17,12 @@ std::vector<std::int64_t> ReadList(const Node& node, const std::string& name, st
   auto list = AttrOr(node, name, std::vector<std::int64_t>{});
   if (list.empty()) list.assign(count, otherwise);
   if (list.size() != count) {
-    RefuseNode(node, "attribute '" + name + "' needs " + std::to_string(count) + " entries, not " +
+    RejectNode(node, "attribute '" + name + "' needs " + std::to_string(count) + " entries, not " +
                          std::to_string(list.size()));
   }
   for (const std::int64_t entry : list) {
     if (entry < least || entry >= kMaxExtent) {
-      RefuseNode(node, "attribute '" + name + "' cannot hold " + std::to_string(entry));
+      RejectNode(node, "attribute '" + name + "' cannot hold " + std::to_string(entry));
     }
   }
   return list;
@@ -32,7 +32,7 @@ void ResolveAutoPad(const Node& node, const Dims& x_spatial, Window& window) {
   const std::string mode = AttrOr(node, "auto_pad", std::string("NOTSET"));
   if (mode == "NOTSET") return;
   if (mode != "VALID" && mode != "SAME_UPPER" && mode != "SAME_LOWER") {
-    RefuseNode(node, "attribute 'auto_pad' cannot be '" + mode + "'");
+    RejectNode(node, "attribute 'auto_pad' cannot be '" + mode + "'");
   }
   for (std::size_t i = 0; i < x_spatial.size(); ++i) {
     window.pads_begin[i] = 0;
@@ -57,16 +57,16 @@ Window ReadWindow(const Node& node, const Dims& x_spatial, const Dims& w_kernel)
   window.kernel = AttrOr(node, "kernel_shape", std::vector<std::int64_t>{});
   if (window.kernel.empty()) window.kernel = w_kernel;
   if (window.kernel.size() != rank) {
-    RefuseNode(node, "attribute 'kernel_shape' needs " + std::to_string(rank) + " entries, not " +
+    RejectNode(node, "attribute 'kernel_shape' needs " + std::to_string(rank) + " entries, not " +
                          std::to_string(window.kernel.size()));
   }
   for (std::size_t i = 0; i < rank; ++i) {
     if (!w_kernel.empty() && w_kernel[i] >= 0 && w_kernel[i] != window.kernel[i]) {
-      RefuseNode(node, "attribute 'kernel_shape' is " + ToString(window.kernel) +
+      RejectNode(node, "attribute 'kernel_shape' is " + ToString(window.kernel) +
                            " but the weights say " + ToString(w_kernel));
     }
     if (window.kernel[i] < 1 || window.kernel[i] >= kMaxExtent) {
-      RefuseNode(node, "a kernel cannot be of size " + ToString(window.kernel));
+      RejectNode(node, "a kernel cannot be of size " + ToString(window.kernel));
     }
   }
   window.strides = ReadList(node, "strides", rank, {1, 1});
@@ -76,7 +76,7 @@ Window ReadWindow(const Node& node, const Dims& x_spatial, const Dims& w_kernel)
   window.pads_begin.assign(pads.begin(), middle);
   window.pads_end.assign(middle, pads.end());
   window.group = AttrOr(node, "group", std::int64_t{1});
-  if (window.group < 1) RefuseNode(node, "attribute 'group' must be at least 1");
+  if (window.group < 1) RejectNode(node, "attribute 'group' must be at least 1");
   ResolveAutoPad(node, x_spatial, window);
   return window;
 }

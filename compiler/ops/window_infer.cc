@@ -21,7 +21,7 @@ Dims SpatialOf(const Shape& shape) {
 
 void RequireSpatialRank(const InferInput& in, const Shape& x) {
   if (x.size() >= 3 && x.size() <= 2 + kMaxSpatial) return;
-  RefuseNode(*in.node, "input 0 of shape " + ToString(x) + " must have 3 to 5 dimensions");
+  RejectNode(*in.node, "input 0 of shape " + ToString(x) + " must have 3 to 5 dimensions");
 }
 
 /// Appends the output sizes of `window` over `x_spatial` to `shape`.
@@ -33,7 +33,7 @@ void AppendPositions(const Node& node, const Window& window, const Dims& x_spati
     }
     const std::int64_t positions = WindowPositions(window, i, x_spatial[i], RoundingOf(node));
     if (positions == 0) {
-      RefuseNode(node, "the kernel " + ToString(window.kernel) + " does not fit the padded input " +
+      RejectNode(node, "the kernel " + ToString(window.kernel) + " does not fit the padded input " +
                            ToString(x_spatial));
     }
     shape.emplace_back(positions);
@@ -75,7 +75,7 @@ std::optional<Shape> ConvOutputShape(const InferInput& in) {
   if (x != nullptr) RequireSpatialRank(in, *x);
   if (x == nullptr || w == nullptr) return std::nullopt;
   if (w->size() != x->size()) {
-    RefuseNode(node, "X " + ToString(*x) + " and W " + ToString(*w) + " must have equal ranks");
+    RejectNode(node, "X " + ToString(*x) + " and W " + ToString(*w) + " must have equal ranks");
   }
   const Dims x_spatial = SpatialOf(*x);
   const Dims w_kernel = SpatialOf(*w);
@@ -93,16 +93,16 @@ std::optional<Shape> ConvOutputShape(const InferInput& in) {
   if (channels.known() && group_channels.known() &&
       (channels.size() % window.group != 0 ||
        channels.size() / window.group != group_channels.size())) {
-    RefuseNode(node, "X " + ToString(*x) + " has " + std::to_string(channels.size()) +
+    RejectNode(node, "X " + ToString(*x) + " has " + std::to_string(channels.size()) +
                          " channels but W " + ToString(*w) + " in " + std::to_string(window.group) +
                          " groups takes another number");
   }
   if (y[1].known() && y[1].size() % window.group != 0) {
-    RefuseNode(node, "W " + ToString(*w) + " cannot be split in " + std::to_string(window.group) +
+    RejectNode(node, "W " + ToString(*w) + " cannot be split in " + std::to_string(window.group) +
                          " groups");
   }
   if (const Shape* bias = ShapeOf(in, 2); bias != nullptr) {
-    if (bias->size() != 1) RefuseNode(node, "the bias must be a list, not " + ToString(*bias));
+    if (bias->size() != 1) RejectNode(node, "the bias must be a list, not " + ToString(*bias));
     y[1] = MergeDims(node, y[1], bias->front());
   }
   AppendPositions(node, window, x_spatial, y);
@@ -138,7 +138,7 @@ std::optional<Shape> PoolOutputShape(const InferInput& in) {
     // Otherwise a window could lie entirely in the padding and have no element.
     const std::int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1;
     if (window.pads_begin[i] >= extent || window.pads_end[i] >= extent) {
-      RefuseNode(*in.node,
+      RejectNode(*in.node,
                  "the padding must be smaller than the kernel " + ToString(window.kernel));
     }
   }
@@ -156,7 +156,7 @@ std::optional<Shape> GlobalPoolOutputShape(const InferInput& in) {
   y[1] = (*x)[1];
   for (std::size_t i = 2; i < x->size(); ++i) {
     if ((*x)[i] == Dim(0)) {
-      RefuseNode(*in.node, "cannot pool the empty planes of " + ToString(*x));
+      RejectNode(*in.node, "cannot pool the empty planes of " + ToString(*x));
     }
   }
   return y;

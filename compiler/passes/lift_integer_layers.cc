@@ -89,7 +89,7 @@ class Lifter {
     std::vector<ValueId> inputs = {Widened(node_.inputs[kX], x_, 0), Weights()};
     if (bias_) inputs.push_back(Bias());
     const ValueId sum = Add(conv_ ? "Conv" : "MatMul", name, std::move(inputs), node_.attrs,
-                            {DType::kF32, graph_.type(node_.outputs[0]).shape, ""});
+                            {DType::kF32, graph_.type(node_.outputs[0]).shape});
     const NodeId nodes[] = {id_};  // NOLINT(modernize-avoid-c-arrays)
     const NodeId quantize =
         ReplaceChain(graph_, nodes,
@@ -167,7 +167,7 @@ class Lifter {
     AttrMap attrs;
     if (params.scales.size() > 1) attrs["axis"] = static_cast<std::int64_t>(axis);
     return Add("DequantizeLinear", stem + "_dequantized", std::move(inputs), std::move(attrs),
-               {DType::kF32, graph_.type(value).shape, ""});
+               {DType::kF32, graph_.type(value).shape});
   }
 
   ValueId Weights() {

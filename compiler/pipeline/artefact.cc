@@ -77,7 +77,7 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   ArtefactManifest manifest;
   manifest.target = target.spec();
   manifest.regions = lowered.regions;
-  manifest.refused = RefusedNodes(lowered, registry);
+  manifest.refused = RejectedNodes(lowered, registry);
   manifest.versions = VersionsHere(manifest, registry);
   for (const LayerChain& chain : FindLayerChains(canonical)) {
     const std::string& layer = canonical.node(chain.producer).name;

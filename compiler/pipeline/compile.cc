@@ -275,7 +275,7 @@ class PartLowerer {
   void Turn(const Exchanged& wanted, const std::string& spec) {
     const Exchanged made{.value = wanted.value, .channels_last = !wanted.channels_last};
     Graph turn;
-    (void)AddTurnOfImage(whole_.type(wanted.value), wanted.channels_last, turn);
+    (void)AddLayoutConversion(whole_.type(wanted.value), wanted.channels_last, turn);
     Join(std::move(turn), wanted.channels_last ? spec : makers_.at(wanted.value), {&made, 1},
          {&wanted, 1});
   }
@@ -329,7 +329,7 @@ Result<Executable> BuildExecutable(const Graph& lowered, const Target& target,
   return BuildRuns(lowered, {&all, 1}, registry, options);
 }
 
-std::vector<std::string> RefusedNodes(const Lowered& lowered, const TargetRegistry& registry) {
+std::vector<std::string> RejectedNodes(const Lowered& lowered, const TargetRegistry& registry) {
   std::vector<std::string> refused;
   for (const Run& run : RunsOf(lowered, registry)) {
     for (const NodeId id : run.nodes) {

@@ -62,8 +62,8 @@ struct Lowered {
                                const TargetRegistry& registry, const CompileOptions& options);
 
 /// Returns the names of the nodes that their target rejects, which "reference" runs instead.
-[[nodiscard]] std::vector<std::string> RefusedNodes(const Lowered& lowered,
-                                                    const TargetRegistry& registry);
+[[nodiscard]] std::vector<std::string> RejectedNodes(const Lowered& lowered,
+                                                     const TargetRegistry& registry);
 
 /// Works as the other BuildExecutable, but builds every region separately by its target. UserError
 /// if the regions are not consecutive runs of all nodes of the graph.

@@ -17,7 +17,7 @@ static_assert(std::endian::native == std::endian::little,
 // Format: a line with the name of the format, a line with the SHA-256 of everything behind it, a
 // line of JSON, then the lists of floats that the JSON announces.
 constexpr std::string_view kMagic = "msc-training-1\n";
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 30U;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 30U;
 constexpr std::size_t kDigest = 64;
 
 struct StateHeader {
@@ -127,7 +127,7 @@ void SaveTrainState(const std::string& path, const TrainState& state, const std:
 
 TrainState LoadTrainState(const std::string& path, const std::string& hash) {
   try {
-    return Parse(ReadFile(path, kMostBytes), hash);
+    return Parse(ReadFile(path, kMaxBytes), hash);
   } catch (const UserError& error) {
     throw UserError("'" + path + "': " + error.what());
   }

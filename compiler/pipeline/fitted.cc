@@ -19,7 +19,7 @@ static_assert(std::endian::native == std::endian::little,
               "values are stored as they lie in memory");
 
 constexpr std::string_view kMagic = "msc-weights-1\n";
-constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 30U;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 30U;
 
 struct Entry {
   std::string node;
@@ -154,7 +154,7 @@ void SaveFitted(const Strategy& strategy, const std::string& file) {
 }
 
 void LoadFitted(const std::string& file, Strategy& strategy) {
-  const std::string bytes = ReadFile(file, kMostBytes);
+  const std::string bytes = ReadFile(file, kMaxBytes);
   if (Sha256Hex(bytes) != strategy.fit.weights) {
     throw UserError("'" + file + "' does not hold the fitted weights that the strategy names");
   }

@@ -12,7 +12,7 @@
 namespace msc {
 namespace {
 
-constexpr std::size_t kMostReaders = 4;
+constexpr std::size_t kMaxReaders = 4;
 
 using Perm = std::vector<std::int64_t>;
 
@@ -66,7 +66,7 @@ bool MayBeChannelsLast(const Graph& whole, ValueId value) {
   if (type.container != Container::kTensor || !type.shape || type.shape->size() != 4) return false;
   const std::optional<Dims> dims = StaticDims(*type.shape);
   if (!dims || whole.IsInput(value) || whole.IsOutput(value) || whole.constant(value)) return false;
-  if (CountReaders(whole, value) > kMostReaders) return false;
+  if (CountReaders(whole, value) > kMaxReaders) return false;
   return (*dims)[0] > 0 && (*dims)[1] > 1 && (*dims)[2] * (*dims)[3] > 1;
 }
 
@@ -118,7 +118,7 @@ Graph WithImagesChannelsLast(const Extracted& part, const Graph& whole) {
   return WithImagesChannelsLast(part.graph, inputs, outputs);
 }
 
-std::string AddTurnOfImage(const ValueType& type, bool to_channels_last, Graph& graph) {
+std::string AddLayoutConversion(const ValueType& type, bool to_channels_last, Graph& graph) {
   const Perm perm = to_channels_last ? ToChannelsLast() : ToChannelsFirst();
   const ValueId input = graph.AddInput(graph.FreeValueName("image"),
                                        to_channels_last ? type : Permuted(type, ToChannelsLast()));

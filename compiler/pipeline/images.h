@@ -31,6 +31,6 @@ namespace msc {
 
 /// Adds an input, a node that converts it from dense to channels last or back, and the result as an
 /// output. `type` is that of the dense image. Returns the name of the node.
-std::string AddTurnOfImage(const ValueType& type, bool to_channels_last, Graph& graph);
+std::string AddLayoutConversion(const ValueType& type, bool to_channels_last, Graph& graph);
 
 }  // namespace msc

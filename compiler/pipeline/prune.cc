@@ -18,8 +18,8 @@
 namespace msc {
 namespace {
 
-constexpr double kMostMomentBytes = 4.0 * (1U << 30U);
-constexpr double kMostRowBytes = 256.0 * (1U << 20U);  ///< limit of the bytes in a KeptRows
+constexpr double kMaxMomentBytes = 4.0 * (1U << 30U);
+constexpr double kMaxRowBytes = 256.0 * (1U << 20U);  ///< limit of the bytes in a KeptRows
 
 const std::string& NameOf(const Graph& graph, ValueId value) {
   return graph.value(value).name;
@@ -62,7 +62,7 @@ std::vector<Reader> FindReaders(const Graph& graph, const PruneSpace& space) {
     if (space.Sizes(graph.node(layers[i].node).outputs.at(0)) == nullptr) continue;
     bytes += 8.0 * static_cast<double>(form->groups) * static_cast<double>(form->inputs) *
              static_cast<double>(form->inputs);
-    if (bytes > kMostMomentBytes) {
+    if (bytes > kMaxMomentBytes) {
       throw UserError(
           "the layers are too wide for scores from calibration data (over 4 GiB of "
           "moments); use l1, l2 or fpgm");
@@ -266,7 +266,7 @@ class Reconstruction {
     std::size_t count = 0;
     for (const LayerFit& task : tasks) {
       bytes += RowBytes(task);
-      if (bytes > kMostRowBytes && count > 0) break;
+      if (bytes > kMaxRowBytes && count > 0) break;
       ++count;
     }
     return count;

@@ -150,7 +150,7 @@ std::string Label(const Graph& graph, const Quotient& quotient, std::size_t regi
 
 /// Throws a UserError about regions that wait for each other. `waiting` are the regions that cannot
 /// run, by start.
-[[noreturn]] void RefuseCircle(const Graph& graph, const Quotient& quotient,
+[[noreturn]] void RejectCircle(const Graph& graph, const Quotient& quotient,
                                std::size_t first_single, const std::set<std::size_t>& waiting) {
   // Each waits for another one in the set, so going back must reach a region twice.
   std::vector<std::size_t> path = {*waiting.begin()};
@@ -220,7 +220,7 @@ std::vector<OrderedRegion> OrderRegions(const Graph& graph, const RegionIds& reg
       if (--missing[reader] == 0) make_ready(reader);
     }
   }
-  if (!waiting.empty()) RefuseCircle(graph, quotient, first_single, waiting);
+  if (!waiting.empty()) RejectCircle(graph, quotient, first_single, waiting);
   return ordered;
 }
 

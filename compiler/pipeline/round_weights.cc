@@ -15,7 +15,7 @@ namespace msc {
 namespace {
 
 constexpr std::size_t kLayersATime = 8;  ///< whose f32 outputs one run of the model gives
-constexpr double kMostMomentBytes = 2.0 * (1U << 30U);
+constexpr double kMaxMomentBytes = 2.0 * (1U << 30U);
 // With fewer rows per weight a fit follows the samples only: PP-OCR's recogniser, refitted with
 // two, reads no line correctly; with eight it reads as many as before.
 constexpr std::int64_t kRowsAnInput = 8;
@@ -77,7 +77,7 @@ class WeightRounder {
       if (row == rows.end() || row->bits == 0) continue;
       bits_[name] = static_cast<int>(row->bits);
       auto fit = MakeLayerFit(graph_, i, weighted[i], chains);
-      const bool fits_memory = MomentBytes(FormOf(graph_, weighted[i])) <= kMostMomentBytes;
+      const bool fits_memory = MomentBytes(FormOf(graph_, weighted[i])) <= kMaxMomentBytes;
       if (UsesSamples() && fit && fits_memory) {
         fits.push_back(std::move(*fit));
       } else {

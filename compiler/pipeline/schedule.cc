@@ -19,7 +19,7 @@ const std::string& RunnerOf(const Lowered& lowered, const std::string& node) {
   return lowered.target;
 }
 
-[[noreturn]] void Refuse(const std::string& node, const KernelSchedule& schedule,
+[[noreturn]] void Reject(const std::string& node, const KernelSchedule& schedule,
                          const std::string& target, const KernelChoices& choices) {
   std::string text = target + " cannot write the kernel of '" + node + "' as '" + Name(schedule);
   if (choices.schedules.empty()) throw UserError(text + "': it has no choice there");
@@ -74,7 +74,7 @@ void ApplySchedules(const std::map<std::string, KernelSchedule>& schedules,
     const KernelChoices choices = registry.Get(spec).Schedules(lowered.graph, id);
     const auto& all = choices.schedules;
     if (std::find(all.begin(), all.end(), schedule) == all.end()) {
-      Refuse(name, schedule, spec, choices);
+      Reject(name, schedule, spec, choices);
     }
     lowered.graph.SetAttr(id, kScheduleAttr, ToText(schedule));
   }

@@ -13,7 +13,7 @@
 namespace msc {
 namespace {
 
-constexpr std::size_t kMostRows = 256;  ///< limit of the rows of inputs that a layer is judged by
+constexpr std::size_t kMaxRows = 256;  ///< limit of the rows of inputs that a layer is judged by
 constexpr int kAlphas = 11;
 
 /// A layer that reads the value, with rows of its inputs.
@@ -86,15 +86,15 @@ void See(const Tensor& value, SmoothCandidate& candidate) {
   }
 }
 
-/// Adds rows of a reader's inputs, up to kMostRows.
+/// Adds rows of a reader's inputs, up to kMaxRows.
 void TakeRows(const Graph& graph, std::span<const Tensor> values, std::uint64_t seed,
               Reader& reader) {
   const auto width = static_cast<std::size_t>(reader.form.groups * reader.form.inputs);
-  if (reader.rows.size() >= kMostRows * width) return;
+  if (reader.rows.size() >= kMaxRows * width) return;
   const Dims& y = values[reader.output_place].dims();
-  const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(kMostRows) / 16 / y[0]);
+  const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(kMaxRows) / 16 / y[0]);
   std::vector<std::int64_t> positions = PickPositions(graph.node(reader.layer.node), y, most, seed);
-  positions.resize(std::min(positions.size(), kMostRows - reader.rows.size() / width));
+  positions.resize(std::min(positions.size(), kMaxRows - reader.rows.size() / width));
   const std::vector<float> rows =
       InputRows(graph, reader.layer, values[reader.input_place], y, positions);
   reader.rows.insert(reader.rows.end(), rows.begin(), rows.end());

@@ -42,7 +42,7 @@ class Method {
 
   [[nodiscard]] const std::string& name() const { return method_.name; }
   [[nodiscard]] std::optional<double> Number(const std::string& option) const {
-    if (method_.words.contains(option)) Refuse(option, "a number");
+    if (method_.words.contains(option)) Reject(option, "a number");
     const auto it = method_.numbers.find(option);
     return it == method_.numbers.end() ? std::nullopt : std::optional(it->second);
   }
@@ -51,7 +51,7 @@ class Method {
                               double most, bool whole = false) const {
     const double value = Number(option).value_or(otherwise);
     if (value >= least && value <= most && (!whole || value == std::nearbyint(value))) return value;
-    Refuse(option,
+    Reject(option,
            std::string(whole ? "a whole number" : "a number") + " " + Within{least, most}.Text());
   }
 
@@ -63,7 +63,7 @@ class Method {
     throw UserError("method '" + known.name + "' has no option '" + option + "'" +
                     DidYouMean(option, known.options));
   }
-  [[noreturn]] void Refuse(const std::string& option, const std::string& wanted) const {
+  [[noreturn]] void Reject(const std::string& option, const std::string& wanted) const {
     throw UserError("'" + option + "' of method '" + method_.name + "' must be " + wanted);
   }
 
@@ -214,8 +214,8 @@ RuleBook LoadRules(const std::string& path, const std::string& tool, const Graph
   const std::string stage = tool == "pruner"      ? "prune"
                             : tool == "quantizer" ? "quantize"
                                                   : "default";
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20U;
-  RuleFile file = ParseRules(ReadFile(path, kMostBytes), "'" + path + "'", stage);
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20U;
+  RuleFile file = ParseRules(ReadFile(path, kMaxBytes), "'" + path + "'", stage);
   if (!file.tool.empty() && file.tool != tool) {
     throw UserError("'" + path + "' is for a " + file.tool + ", not for a " + tool);
   }

@@ -14,7 +14,7 @@ namespace msc {
 namespace {
 
 // Cores beyond CPU_SETSIZE (1024) would need dynamic sets; they are ignored.
-constexpr int kMostCores = CPU_SETSIZE;
+constexpr int kMaxCores = CPU_SETSIZE;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ std::vector<int> AllowedCores() {
     throw SystemError("cannot read the cores this process may run on", errno);
   }
   std::vector<int> cores;
-  for (int core = 0; core < kMostCores; ++core) {
+  for (int core = 0; core < kMaxCores; ++core) {
     if (CPU_ISSET(static_cast<std::size_t>(core), &set)) cores.push_back(core);
   }
   return cores;
@@ -60,7 +60,7 @@ void PinTo(const std::vector<int>& cores) {
   cpu_set_t set;
   CPU_ZERO(&set);
   for (const int core : cores) {
-    if (core < 0 || core >= kMostCores) {
+    if (core < 0 || core >= kMaxCores) {
       throw UserError("there is no core " + std::to_string(core));
     }
     CPU_SET(static_cast<std::size_t>(core), &set);

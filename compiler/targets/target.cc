@@ -10,15 +10,15 @@
 namespace msc {
 namespace {
 
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 
 int ReadThreads(const std::string& target, const std::string& text) {
   int threads = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
   if (error != std::errc() || end != text.data() + text.size() || threads < 1 ||
-      threads > kMostThreads) {
+      threads > kMaxThreads) {
     throw UserError("'" + target + ":threads' must be an integer between 1 and " +
-                    std::to_string(kMostThreads) + ", not '" + text + "'");
+                    std::to_string(kMaxThreads) + ", not '" + text + "'");
   }
   return threads;
 }
@@ -109,7 +109,7 @@ void TargetRegistry::AddAbsent(std::string name, std::string why) {
 std::vector<TargetOption> TargetRegistry::CommonOptions() {
   return {{.key = "threads",
            .otherwise = "as --threads",
-           .allowed = "between 1 and " + std::to_string(kMostThreads),
+           .allowed = "between 1 and " + std::to_string(kMaxThreads),
            .help = "number of threads"},
           {.key = "images",
            .otherwise = kDense,

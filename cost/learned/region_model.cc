@@ -16,8 +16,8 @@ namespace {
 constexpr std::size_t kLeastModels = 3;
 constexpr std::size_t kLeastSamples = 60;
 /// Most samples of a target: fitting more takes longer than the accuracy is worth.
-constexpr std::size_t kMostSamples = 3000;
-constexpr std::size_t kMostFolds = 5;
+constexpr std::size_t kMaxSamples = 3000;
+constexpr std::size_t kMaxFolds = 5;
 constexpr double kLeastCorrelation = 0.8;
 constexpr double kCovered = 0.95;
 /// Lower bound of a predicted sum, whose logarithm is taken.
@@ -31,11 +31,11 @@ constexpr BoostOptions kBoost = {.trees = 150, .depth = 4, .rate = 0.08, .least 
 /// the sums over all others.
 bool Usable(const CostSample& sample) {
   constexpr double kLeastTime = 1e-4;  // microseconds
-  constexpr double kMostTime = 1e12;
-  constexpr double kMostWork = 1e18;
-  const auto sane = [](double x) { return std::abs(x) <= kMostWork; };  // false for NaN
+  constexpr double kMaxTime = 1e12;
+  constexpr double kMaxWork = 1e18;
+  const auto sane = [](double x) { return std::abs(x) <= kMaxWork; };  // false for NaN
   if (sample.features.size() != RegionFeatureCount()) return false;
-  if (!(sample.micros >= kLeastTime && sample.micros <= kMostTime)) return false;
+  if (!(sample.micros >= kLeastTime && sample.micros <= kMaxTime)) return false;
   if (!std::all_of(sample.features.begin(), sample.features.end(), sane)) return false;
   const std::vector<double> terms = WorkTerms(sample.features);
   return std::all_of(terms.begin(), terms.end(), sane);
@@ -45,10 +45,10 @@ using Samples = std::vector<const CostSample*>;
 
 Samples Draw(Samples samples) {
   Rng rng(1);
-  for (std::size_t i = 0; i < std::min(kMostSamples, samples.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMaxSamples, samples.size()); ++i) {
     std::swap(samples[i], samples[i + rng.Below(samples.size() - i)]);
   }
-  samples.resize(std::min(kMostSamples, samples.size()));
+  samples.resize(std::min(kMaxSamples, samples.size()));
   return samples;
 }
 
@@ -96,7 +96,7 @@ void RegionModel::Prove(std::span<const CostSample* const> samples, OfTarget& of
   error.samples = samples.size();
   error.models = order.size();
   if (error.models < kLeastModels || error.samples < kLeastSamples) return;
-  const std::size_t folds = std::min(kMostFolds, order.size());
+  const std::size_t folds = std::min(kMaxFolds, order.size());
   std::vector<double> predicted;
   std::vector<double> logs;
   std::vector<double> off;

@@ -15,7 +15,7 @@ constexpr int kSweeps = 300;
 /// Logarithms that are off by more than this get less weight (Huber).
 constexpr double kFar = 0.7;
 /// Without this cap, a row whose sum is close to 0 would get a weight of up to 48.
-constexpr double kMostWeight = 9;
+constexpr double kMaxWeight = 9;
 constexpr double kLeastSum = 1e-3;  ///< relative to the target
 
 using Row = std::vector<double>;
@@ -27,7 +27,7 @@ double WeightOf(double sum) {
   const double linear = std::max(sum, kLeastSum) - 1;
   const double weight = std::abs(linear) < kLeastSum ? 1 : off / linear * (off / linear);
   const double far = std::abs(off) > kFar ? kFar / std::abs(off) : 1;
-  return std::min(weight, kMostWeight) * far;
+  return std::min(weight, kMaxWeight) * far;
 }
 
 /// Minimises the weighted squares of (row * factors - 1) with factors >= 0 by coordinate descent:

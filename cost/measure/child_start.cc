@@ -137,8 +137,8 @@ void ArrangeDescriptors(const ChildPlan& plan) {
   constexpr unsigned kFirstOther = kReportFd + 1;
   if (::syscall(SYS_close_range, kFirstOther, ~0U, 0) == 0) return;
   // Kernels before 5.9 lack close_range.
-  constexpr int kMostFds = 65536;
-  for (int fd = kFirstOther; fd < kMostFds; ++fd) ::close(fd);
+  constexpr int kMaxFds = 65536;
+  for (int fd = kFirstOther; fd < kMaxFds; ++fd) ::close(fd);
 }
 
 [[noreturn]] void BecomeChild(const ChildPlan& plan) {

@@ -25,7 +25,7 @@ constexpr int kNarrowLooks = 2;
 /// Factor on RivalOptions::give_up when only warm-up times are known.
 constexpr double kWarmUpDoubt = 2;
 /// Most calls per epoch: a call that takes no time must not be repeated forever.
-constexpr std::int64_t kMostRepeats = 1 << 24;
+constexpr std::int64_t kMaxRepeats = 1 << 24;
 
 double Count(nanoseconds time) {
   return static_cast<double>(time.count());
@@ -60,7 +60,7 @@ Side WarmUp(const Call& call, const RivalOptions& options, const Probe& probe) {
   double fastest = std::numeric_limits<double>::infinity();
   for (int no_faster = 0;;) {
     const nanoseconds time = TimeEpoch(side, probe);
-    if (time < wanted && side.repeats < kMostRepeats) {
+    if (time < wanted && side.repeats < kMaxRepeats) {
       // A little more than needed, so that a faster epoch later is still long enough.
       const double factor = 1.2 * Count(wanted) / std::max(Count(time), 1.0);
       const double repeats = std::ceil(static_cast<double>(side.repeats) * std::min(factor, 10.0));

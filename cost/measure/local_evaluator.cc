@@ -165,7 +165,7 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& reque
     const auto interruption = Interruption(*answer);
     if (!interruption) return answer;
     if (WaitToTryAgain(tries, stop)) continue;
-    if (tries < kMostTries) return std::nullopt;
+    if (tries < kMaxTries) return std::nullopt;
     return GivenUp(*interruption, tries);
   }
 }

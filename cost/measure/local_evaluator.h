@@ -61,7 +61,7 @@ struct TimeLimits {
 /// against all processes that use the same `lock_folder`; no other latency child and no quality
 /// child runs on them. If energy is measured, it holds all cores of the machine.
 ///
-/// A child that another process killed or stopped is tried again, up to kMostTries times in all and
+/// A child that another process killed or stopped is tried again, up to kMaxTries times in all and
 /// after longer and longer pauses; then the result is a Failure kLost. Other failures are not tried
 /// again. Several evaluators may work in one process at a time; each is for one thread at a time.
 class LocalEvaluator final : public Evaluator {

@@ -11,7 +11,7 @@ bool WaitToTryAgain(int tries, const std::function<bool()>& stop) {
   using Clock = std::chrono::steady_clock;
   constexpr std::chrono::milliseconds kFirst{200};
   constexpr std::chrono::milliseconds kCheck{20};
-  if (tries >= kMostTries) return false;
+  if (tries >= kMaxTries) return false;
   const auto until = Clock::now() + kFirst * (1 << std::max(tries - 1, 0));
   for (;;) {
     if (stop && stop()) return false;

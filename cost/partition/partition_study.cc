@@ -355,11 +355,11 @@ class Study {
     std::vector<Cover> covers;
     if (options_.search == "exact") {
       Result<std::vector<Cover>> best = FindBestCovers(priced, count, Searching());
-      if (!best.ok()) return RefuseUnlessTimeWasUp(best.failure());
+      if (!best.ok()) return FailUnlessTimeWasUp(best.failure());
       covers = std::move(best).value();
     } else {
       Result<Cover> cover = FindCover(priced, options_.search, Searching());
-      if (!cover.ok()) return RefuseUnlessTimeWasUp(cover.failure());
+      if (!cover.ok()) return FailUnlessTimeWasUp(cover.failure());
       covers.push_back(std::move(cover).value());
     }
     const double seconds = SecondsSince(start);
@@ -381,7 +381,7 @@ class Study {
 
   /// Throws unless time was up: the costs measured in time may not suffice for a cover, and then
   /// only single targets remain.
-  void RefuseUnlessTimeWasUp(const Failure& failure) const {
+  void FailUnlessTimeWasUp(const Failure& failure) const {
     if (result_.unmeasured == 0) throw UserError(failure.detail);
   }
 

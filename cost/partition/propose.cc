@@ -8,7 +8,7 @@
 #include "compiler/base/error.h"
 #include "compiler/partition/generate/generate.h"
 #include "compiler/pipeline/region_precision.h"
-#include "cost/partition/turn_costs.h"
+#include "cost/partition/layout_conversion_costs.h"
 
 namespace msc::cost {
 namespace {

@@ -14,7 +14,8 @@
 namespace msc::cost {
 
 struct ProposeOptions {
-  /// Whether targets that lay out images channels last may also exchange them so (turn_costs.h).
+  /// Whether targets that lay out images channels last may also exchange them so
+  /// (layout_conversion_costs.h).
   bool channels_last = false;
   PartitionRules rules = {};  ///< rules given by the user
 };

@@ -196,7 +196,7 @@ class RegionChild {
       const CompileOptions options{.threads = request_.threads, .bindings = {}};
       const Lowered lowered = LowerFor(graph, strategy, targets_, options);
       if (!group.nodes.empty()) {
-        const std::vector<std::string> refused = RefusedNodes(lowered, targets_);
+        const std::vector<std::string> refused = RejectedNodes(lowered, targets_);
         if (!refused.empty()) {
           return Failure{FailureKind::kUnsupported,
                          "does not support node '" + refused.front() + "'"};

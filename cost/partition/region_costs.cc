@@ -20,7 +20,7 @@ namespace msc::cost {
 namespace {
 
 /// Most samples to read. Keys are hashes, so those that come first are a random choice.
-constexpr std::size_t kMostSamples = 30'000;
+constexpr std::size_t kMaxSamples = 30'000;
 
 /// A sample of a cost, and the conditions under which it was measured.
 struct SampleRecord {
@@ -119,7 +119,7 @@ const RegionModel* RegionCosts::model() {
   if (learned_->model) return &*learned_->model;
   std::vector<CostSample> samples;
   for (const std::string& key : learned_->kept) {
-    if (samples.size() == kMostSamples) break;
+    if (samples.size() == kMaxSamples) break;
     const OutcomeStore::Answer answer = learned_->store.Get(key);
     if (answer.found != OutcomeStore::Found::kValue) continue;
     try {

@@ -36,7 +36,7 @@ class KernelCompiler {
     const CompileOptions options{.threads = threads_, .bindings = {}};
     const Lowered lowered = LowerFor(source.Cut(group.nodes, target.ExchangesChannelsLast()),
                                      strategy, targets_, options);
-    if (!RefusedNodes(lowered, targets_).empty()) return true;
+    if (!RejectedNodes(lowered, targets_).empty()) return true;
     Result<kernel::Program> program =
         target.GraphToKernel({&lowered.graph, lowered.graph.order()}, {.threads = threads_});
     if (!program.ok()) return program.failure().kind != FailureKind::kUnsupported;

@@ -109,7 +109,7 @@ class RegionMeter::Batch {
       }
       tries = CountLeft() < left ? 1 : tries + 1;
       if (WaitToTryAgain(tries, stop_)) continue;
-      if (tries < kMostTries) break;
+      if (tries < kMaxTries) break;
       Blame(GivenUp(*interruption_, tries));
       tries = 0;
     }

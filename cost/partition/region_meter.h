@@ -37,7 +37,7 @@ struct RegionMeterOptions {
 /// If a runner crashes its child or takes too long, a new child continues with the remaining work.
 /// If that happens while a group is timed, the group's runners are then timed separately. If
 /// another process kills or stops a child, another child continues; a runner that was interrupted
-/// kMostTries times in a row fails with kLost. For one thread at a time.
+/// kMaxTries times in a row fails with kLost. For one thread at a time.
 class RegionMeter {
  public:
   /// `source` must outlive this object.

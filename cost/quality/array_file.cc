@@ -16,7 +16,7 @@
 namespace msc::cost {
 namespace {
 
-constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 32U;
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 32U;
 
 /// A file whose header has been read.
 struct OpenedArray {
@@ -74,7 +74,7 @@ void FillValues(const OpenedArray& array, Tensor& tensor) {
 
 /// Returns the whole array in the order of the file: the first axis varies fastest.
 Tensor ReadFortran(const OpenedArray& array) {
-  if (BytesOf(array.form) > kMostBytes) {
+  if (BytesOf(array.form) > kMaxBytes) {
     throw UserError("'" + array.source->path() +
                     "' holds more than 4 GiB in Fortran order, which is read whole: save it in C "
                     "order (numpy.ascontiguousarray)");
@@ -107,7 +107,7 @@ void CopyFortranRow(const Tensor& whole, std::int64_t row, std::span<std::byte> 
 Tensor ReadRows(const OpenedArray& array, const RowRange& asked) {
   const RowRange rows = Checked(array, asked);
   const std::uint64_t row_bytes = RowBytes(array.form);
-  if (row_bytes * static_cast<std::uint64_t>(rows.count) > kMostBytes) {
+  if (row_bytes * static_cast<std::uint64_t>(rows.count) > kMaxBytes) {
     throw UserError("'" + array.source->path() +
                     "' holds more than 4 GiB of samples; take fewer with 'count'");
   }

@@ -67,7 +67,7 @@ bool VisitNumbers(const Tensor& raw, Visit visit) {
 }
 
 template <class T>
-[[noreturn]] void RefuseNumber(T number, DType wanted, const NumberSink& sink) {
+[[noreturn]] void RejectNumber(T number, DType wanted, const NumberSink& sink) {
   throw UserError("'" + sink.path + "' holds " + std::to_string(number) +
                   ", which the model's input '" + sink.name + "' of " + std::string(Name(wanted)) +
                   " cannot represent");
@@ -82,7 +82,7 @@ void PutIntegers(const Tensor& raw, const NumberSink& sink, Tensor& out) {
       for (std::size_t i = 0; i < from.size(); ++i) {
         const bool fits =
             out.dtype() == DType::kBool ? from[i] == 0 || from[i] == 1 : std::in_range<To>(from[i]);
-        if (!fits) RefuseNumber(from[i], out.dtype(), sink);
+        if (!fits) RejectNumber(from[i], out.dtype(), sink);
         to[i] = static_cast<To>(from[i]);
       }
     }
@@ -98,7 +98,7 @@ void PutFloats(const Tensor& raw, const NumberSink& sink, Tensor& out, Round rou
       const auto value = static_cast<double>(from[i]);
       to[i] = round(value);
       if (std::isfinite(value) && !std::isfinite(back(to[i]))) {
-        RefuseNumber(value, out.dtype(), sink);
+        RejectNumber(value, out.dtype(), sink);
       }
     }
   });

@@ -14,8 +14,8 @@
 namespace msc::cost {
 namespace {
 
-constexpr std::size_t kMostLine = std::size_t{1} << 24U;
-constexpr std::size_t kMostListed = 80;
+constexpr std::size_t kMaxLine = std::size_t{1} << 24U;
+constexpr std::size_t kMaxListed = 80;
 
 /// Byte order mark that spreadsheets put in front of UTF-8.
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
@@ -85,7 +85,7 @@ class Lines {
     const std::string more = source_.Some(std::size_t{1} << 16U);
     ended_ = more.empty();
     buffer_ += more;
-    if (buffer_.size() > kMostLine && buffer_.find('\n') == std::string::npos) {
+    if (buffer_.size() > kMaxLine && buffer_.find('\n') == std::string::npos) {
       throw UserError("'" + source_.path() + "' has a line of more than 16 MiB");
     }
   }
@@ -118,7 +118,7 @@ class Table {
     if (number && *number < columns_) return *number;
     std::string known;
     for (const std::string& name : names_) {
-      if (known.size() < kMostListed) known += (known.empty() ? ", such as " : ", ") + name;
+      if (known.size() < kMaxListed) known += (known.empty() ? ", such as " : ", ") + name;
     }
     throw UserError("'" + path_ + "' has no column '" + column + "'; it has " +
                     std::to_string(columns_) + ", numbered from 0" + known);
@@ -149,7 +149,7 @@ class Table {
     return taken;
   }
 
-  [[noreturn]] void Refuse(std::size_t column, std::string_view cell, const char* wanted) const {
+  [[noreturn]] void Reject(std::size_t column, std::string_view cell, const char* wanted) const {
     throw UserError("'" + path_ + "', line " + std::to_string(lines_.number()) + ", column " +
                     std::to_string(column) + ": '" + std::string(cell.substr(0, 40)) +
                     "' is not a " + wanted);
@@ -178,7 +178,7 @@ void VisitCsv(const std::string& path, const std::string& without, const RowRang
       // Parse as double: a number too small for a float becomes 0 instead of an error.
       const auto wide = Parse<double>(cells[i]);
       const auto value = static_cast<float>(wide.value_or(HUGE_VAL));
-      if (!std::isfinite(value)) table.Refuse(i, cells[i], "finite number");
+      if (!std::isfinite(value)) table.Reject(i, cells[i], "finite number");
       *to++ = value;
     }
     visit(row);
@@ -191,7 +191,7 @@ Tensor ReadCsvColumn(const std::string& path, const std::string& column, const R
   std::vector<std::int64_t> values;
   const std::int64_t count = table.ForRows(rows, [&](const std::vector<std::string_view>& cells) {
     const auto value = Parse<std::int64_t>(cells[index]);
-    if (!value) table.Refuse(index, cells[index], "whole number");
+    if (!value) table.Reject(index, cells[index], "whole number");
     values.push_back(*value);
   });
   return Tensor::From<std::int64_t>(DType::kI64, {count}, values);

@@ -85,7 +85,7 @@ std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples&
   return labels;
 }
 
-[[noreturn]] void RefuseRange(std::int64_t all, std::int64_t first, std::int64_t count) {
+[[noreturn]] void RejectRange(std::int64_t all, std::int64_t first, std::int64_t count) {
   throw UserError("there are " + std::to_string(all) + " samples; " + std::to_string(count) +
                   " from number " + std::to_string(first) + " on were requested");
 }
@@ -166,7 +166,7 @@ void DatasetSamples::CheckLabels(std::int64_t classes) const {
 
 std::vector<Tensor> DatasetSamples::Read(std::int64_t first, std::int64_t count) const {
   if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
-    RefuseRange(count_, first, count);
+    RejectRange(count_, first, count);
   }
   std::vector<Tensor> read;
   for (const Input& input : inputs_) {
@@ -195,7 +195,7 @@ Dataset LoadDataset(const DataConfig& config, const Shape& input, std::int64_t c
 
 Dataset Slice(const Dataset& dataset, std::int64_t first, std::int64_t count) {
   if (first < 0 || count < 1 || first > dataset.size() || count > dataset.size() - first) {
-    RefuseRange(dataset.size(), first, count);
+    RejectRange(dataset.size(), first, count);
   }
   Dims dims = dataset.inputs.dims();
   dims[0] = count;

@@ -22,15 +22,15 @@
 namespace msc::cost {
 namespace {
 
-constexpr std::int64_t kMostPixels = 64'000'000;
+constexpr std::int64_t kMaxPixels = 64'000'000;
 
-[[noreturn]] void Refuse(const std::string& path, const std::string& why) {
+[[noreturn]] void Reject(const std::string& path, const std::string& why) {
   throw UserError("'" + path + "' " + why);
 }
 
 Tensor NewImage(const std::string& path, std::uint64_t height, std::uint64_t width, int channels) {
-  if (height == 0 || width == 0 || height > kMostPixels || width > kMostPixels / height) {
-    Refuse(path, "is " + std::to_string(width) + " x " + std::to_string(height) +
+  if (height == 0 || width == 0 || height > kMaxPixels || width > kMaxPixels / height) {
+    Reject(path, "is " + std::to_string(width) + " x " + std::to_string(height) +
                      " pixels: none, or more than 64 million");
   }
   return {DType::kU8,
@@ -52,15 +52,15 @@ Tensor ReadPnm(const std::string& path, std::string_view bytes) {
     while (at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9' && at - first < 10) {
       value = value * 10 + static_cast<std::uint64_t>(bytes[at++] - '0');
     }
-    if (at == first) Refuse(path, "is not a PGM or PPM image");
+    if (at == first) Reject(path, "is not a PGM or PPM image");
     return value;
   };
   const std::uint64_t width = number();
   const std::uint64_t height = number();
-  if (number() != 255) Refuse(path, "does not have 255 as its largest value");
+  if (number() != 255) Reject(path, "does not have 255 as its largest value");
   ++at;
   Tensor image = NewImage(path, height, width, channels);
-  if (at > bytes.size() || bytes.size() - at < image.bytes()) Refuse(path, "is truncated");
+  if (at > bytes.size() || bytes.size() - at < image.bytes()) Reject(path, "is truncated");
   std::memcpy(image.MutableRaw().data(), bytes.data() + at, image.bytes());
   return image;
 }
@@ -70,7 +70,7 @@ Tensor ReadPng(const std::string& path, [[maybe_unused]] const std::string& byte
   png_image png{};
   png.version = PNG_IMAGE_VERSION;
   if (png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()) == 0) {
-    Refuse(path, std::string("cannot be read: ") + png.message);
+    Reject(path, std::string("cannot be read: ") + png.message);
   }
   const bool colours = (png.format & PNG_FORMAT_FLAG_COLOR) != 0;
   png.format = colours ? PNG_FORMAT_RGB : PNG_FORMAT_GRAY;
@@ -83,11 +83,11 @@ Tensor ReadPng(const std::string& path, [[maybe_unused]] const std::string& byte
   }
   const png_color black{};
   if (png_image_finish_read(&png, &black, image.MutableRaw().data(), 0, nullptr) == 0) {
-    Refuse(path, std::string("cannot be read: ") + png.message);
+    Reject(path, std::string("cannot be read: ") + png.message);
   }
   return image;
 #else
-  Refuse(path, "is a PNG image, and this build has no libpng");
+  Reject(path, "is a PNG image, and this build has no libpng");
 #endif
 }
 
@@ -149,10 +149,10 @@ Tensor ReadJpeg(const std::string& path, [[maybe_unused]] const std::string& byt
   }
   jpeg_destroy_decompress(&jpeg);
   if (!problem.empty()) throw UserError(problem);
-  if (!decoded) Refuse(path, std::string("cannot be read: ") + errors.text);
+  if (!decoded) Reject(path, std::string("cannot be read: ") + errors.text);
   return image;
 #else
-  Refuse(path, "is a JPEG image, and this build has no libjpeg");
+  Reject(path, "is a JPEG image, and this build has no libjpeg");
 #endif
 }
 
@@ -189,7 +189,7 @@ Tensor ReadImage(const std::string& path) {
   if (bytes.starts_with("P5") || bytes.starts_with("P6")) return ReadPnm(path, bytes);
   if (bytes.starts_with("\x89PNG")) return ReadPng(path, bytes);
   if (bytes.starts_with("\xFF\xD8")) return ReadJpeg(path, bytes);
-  Refuse(path, "is not a PGM, PPM, PNG or JPEG image");
+  Reject(path, "is not a PGM, PPM, PNG or JPEG image");
 }
 
 Tensor FitImage(const Tensor& image, std::int64_t channels, std::int64_t height,

@@ -47,25 +47,25 @@ class NpyHeaderReader {
         ReadType(header);
       } else if (key == "fortran_order") {
         header.fortran = AcceptWord("True");
-        if (!header.fortran && !AcceptWord("False")) Refuse();
+        if (!header.fortran && !AcceptWord("False")) Reject();
         has_order = true;
       } else if (key == "shape") {
         header.dims = ReadDims();
         has_dims = true;
       } else {
-        Refuse();
+        Reject();
       }
       if (!Accept(',')) {
         Expect('}');
         break;
       }
     }
-    if (header.dtype == DType::kUndefined || !has_order || !has_dims) Refuse();
+    if (header.dtype == DType::kUndefined || !has_order || !has_dims) Reject();
     return header;
   }
 
  private:
-  [[noreturn]] void Refuse() const {
+  [[noreturn]] void Reject() const {
     throw UserError("'" + path_ + "' has a header that is not NumPy's");
   }
   void SkipSpace() {
@@ -80,7 +80,7 @@ class NpyHeaderReader {
     return true;
   }
   void Expect(char wanted) {
-    if (!Accept(wanted)) Refuse();
+    if (!Accept(wanted)) Reject();
   }
   bool AcceptWord(std::string_view word) {
     SkipSpace();
@@ -91,7 +91,7 @@ class NpyHeaderReader {
   std::string_view Quoted() {
     Expect('\'');
     const std::size_t end = text_.find('\'');
-    if (end == std::string_view::npos) Refuse();
+    if (end == std::string_view::npos) Reject();
     const std::string_view inner = text_.substr(0, end);
     text_.remove_prefix(end + 1);
     return inner;
@@ -118,7 +118,7 @@ class NpyHeaderReader {
     Expect('(');
     while (!Accept(')')) {
       dims.push_back(ReadNumber());
-      if (dims.size() > kMaxArrayRank) Refuse();
+      if (dims.size() > kMaxArrayRank) Reject();
       if (!Accept(',')) {
         Expect(')');
         break;
@@ -131,11 +131,11 @@ class NpyHeaderReader {
     std::uint64_t number = 0;
     std::size_t digits = 0;
     while (!text_.empty() && text_.front() >= '0' && text_.front() <= '9') {
-      if (++digits > 12) Refuse();
+      if (++digits > 12) Reject();
       number = number * 10 + static_cast<std::uint64_t>(text_.front() - '0');
       text_.remove_prefix(1);
     }
-    if (digits == 0) Refuse();
+    if (digits == 0) Reject();
     return CheckedSize(number, path_);
   }
 

@@ -75,8 +75,8 @@ std::vector<std::int64_t> ChosenRows(const DataConfig& config, std::int64_t all)
                     std::to_string(config.first) + " on were requested");
   }
   // The order takes eight bytes per sample: 1 GiB at most.
-  constexpr std::int64_t kMostShuffled = std::int64_t{1} << 27U;
-  if (config.shuffle != 0 && all > kMostShuffled) {
+  constexpr std::int64_t kMaxShuffled = std::int64_t{1} << 27U;
+  if (config.shuffle != 0 && all > kMaxShuffled) {
     throw UserError("'" + config.images + "' has " + std::to_string(all) +
                     " samples; at most 2^27 can be shuffled");
   }
@@ -127,9 +127,9 @@ Tensor ChannelsFirst(const Tensor& images, const std::string& path) {
   return out;
 }
 
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 32U;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 32U;
 
-[[noreturn]] void RefuseSize(const DataConfig& config) {
+[[noreturn]] void RejectSize(const DataConfig& config) {
   throw UserError("'" + config.images +
                   "' holds more than 4 GiB of samples; take fewer with 'count'");
 }
@@ -143,7 +143,7 @@ Dims ImageDims(const DataConfig& config, const Shape& input, std::int64_t count)
     throw UserError("images are for a model whose input is [N, 1 or 3, height, width], not " +
                     ToString(input));
   }
-  if (count > kMostBytes / std::max<std::int64_t>(ElementCount(*sample), 1)) RefuseSize(config);
+  if (count > kMaxBytes / std::max<std::int64_t>(ElementCount(*sample), 1)) RejectSize(config);
   return {1, sample->at(0), sample->at(1), sample->at(2)};
 }
 
@@ -190,7 +190,7 @@ void CheckSize(const DataConfig& config) {
   const std::int64_t left = form.dims[0] - std::min(config.first, form.dims[0]);
   const std::int64_t taken = config.count == 0 ? left : std::min(config.count, left);
   const std::int64_t bytes = elements * static_cast<std::int64_t>(ByteSize(form.dtype));
-  if (taken > kMostBytes / bytes) RefuseSize(config);
+  if (taken > kMaxBytes / bytes) RejectSize(config);
 }
 
 std::int64_t CountRows(const DataConfig& config) {
@@ -250,7 +250,7 @@ RawSamples ReadSamples(const DataConfig& config, const Shape& input, const Sampl
     const auto at = static_cast<std::size_t>(row++);
     if (config.shuffle != 0 && (at >= places.size() || places[at] < 0)) return;
     bytes += static_cast<std::int64_t>(sample.bytes());
-    if (bytes > kMostBytes) RefuseSize(config);
+    if (bytes > kMaxBytes) RejectSize(config);
     ++raw.count;
     const std::int64_t place = config.shuffle != 0 ? places[at] : row - 1;
     if (config.layout == "hwc") {

@@ -33,30 +33,30 @@ class ZipReader {
     std::vector<ZipMember> members;
     std::size_t at = 0;
     while (at < directory.size()) members.push_back(ReadEntry(directory, at));
-    if (members.size() != entries_) Refuse();
+    if (members.size() != entries_) Reject();
     return members;
   }
 
  private:
-  [[noreturn]] void Refuse() const {
+  [[noreturn]] void Reject() const {
     throw UserError("'" + path_ + "' is not a zip archive, or a damaged one");
   }
 
   std::string Read(std::uint64_t offset, std::uint64_t count) {
-    constexpr std::uint64_t kMostDirectory = std::uint64_t{1} << 22U;
-    if (offset > size_ || count > size_ - offset || count > kMostDirectory) Refuse();
+    constexpr std::uint64_t kMaxDirectory = std::uint64_t{1} << 22U;
+    if (offset > size_ || count > size_ - offset || count > kMaxDirectory) Reject();
     std::string bytes(count, '\0');
     file_.clear();
     file_.seekg(static_cast<std::streamoff>(offset));
     file_.read(bytes.data(), static_cast<std::streamsize>(count));
-    if (!file_) Refuse();
+    if (!file_) Reject();
     return bytes;
   }
 
   /// Returns `count` bytes at `at` as a little-endian number.
   [[nodiscard]] std::uint64_t Number(std::string_view bytes, std::size_t at,
                                      std::size_t count) const {
-    if (at > bytes.size() || count > bytes.size() - at) Refuse();
+    if (at > bytes.size() || count > bytes.size() - at) Reject();
     std::uint64_t number = 0;
     for (std::size_t i = count; i-- > 0;) {
       number = number << 8U | static_cast<std::uint8_t>(bytes[at + i]);
@@ -68,11 +68,11 @@ class ZipReader {
   /// follows.
   void FindDirectory() {
     constexpr std::uint64_t kEnd = 22;
-    if (size_ < kEnd) Refuse();
+    if (size_ < kEnd) Reject();
     const std::uint64_t tail_size = std::min<std::uint64_t>(size_, kEnd + 65535);
     const std::string tail = Read(size_ - tail_size, tail_size);
     const std::size_t at = tail.rfind("PK\x05\x06");
-    if (at == std::string::npos || at + kEnd + Number(tail, at + 20, 2) != tail.size()) Refuse();
+    if (at == std::string::npos || at + kEnd + Number(tail, at + 20, 2) != tail.size()) Reject();
     entries_ = Number(tail, at + 10, 2);
     directory_size_ = Number(tail, at + 12, 4);
     directory_offset_ = Number(tail, at + 16, 4);
@@ -80,16 +80,16 @@ class ZipReader {
         directory_offset_ == kAll32 || directory_size_ == kAll32 || entries_ == 0xFFFF;
     if (!is_zip64) return;
     constexpr std::size_t kLocator = 20;
-    if (at < kLocator || tail.compare(at - kLocator, 4, "PK\x06\x07") != 0) Refuse();
+    if (at < kLocator || tail.compare(at - kLocator, 4, "PK\x06\x07") != 0) Reject();
     const std::string end = Read(Number(tail, at - kLocator + 8, 8), 56);
-    if (!end.starts_with("PK\x06\x06")) Refuse();
+    if (!end.starts_with("PK\x06\x06")) Reject();
     entries_ = Number(end, 32, 8);
     directory_size_ = Number(end, 40, 8);
     directory_offset_ = Number(end, 48, 8);
   }
 
   ZipMember ReadEntry(std::string_view directory, std::size_t& at) {
-    if (directory.substr(at, 4) != "PK\x01\x02") Refuse();
+    if (directory.substr(at, 4) != "PK\x01\x02") Reject();
     const std::uint64_t flags = Number(directory, at + 8, 2);
     const std::uint64_t method = Number(directory, at + 10, 2);
     ZipMember member;
@@ -101,7 +101,7 @@ class ZipReader {
     const std::uint64_t comment_size = Number(directory, at + 32, 2);
     std::uint64_t header = Number(directory, at + 42, 4);
     constexpr std::size_t kFixed = 46;
-    if (directory.size() - at < kFixed + name_size + extra_size + comment_size) Refuse();
+    if (directory.size() - at < kFixed + name_size + extra_size + comment_size) Reject();
     member.name = directory.substr(at + kFixed, name_size);
     ReadZip64(directory.substr(at + kFixed + name_size, extra_size), member, header);
     at += kFixed + name_size + extra_size + comment_size;
@@ -112,13 +112,13 @@ class ZipReader {
     }
     member.deflated = method == 8;
     const std::string local = Read(header, 30);
-    if (!local.starts_with("PK\x03\x04")) Refuse();
+    if (!local.starts_with("PK\x03\x04")) Reject();
     member.offset = header + 30 + Number(local, 26, 2) + Number(local, 28, 2);
     constexpr std::uint64_t kLargestRatio = 1032;
     const bool fits = member.offset <= size_ && member.stored <= size_ - member.offset &&
                       (member.deflated ? member.size / kLargestRatio <= member.stored
                                        : member.size == member.stored);
-    if (!fits) Refuse();
+    if (!fits) Reject();
     return member;
   }
 
@@ -133,7 +133,7 @@ class ZipReader {
       if (id != 1) continue;
       for (std::uint64_t* const number : {&member.size, &member.stored, &header}) {
         if (*number != kAll32) continue;
-        if (field + 8 > at) Refuse();
+        if (field + 8 > at) Reject();
         *number = Number(extra, field, 8);
         field += 8;
       }

@@ -10,7 +10,7 @@
 namespace msc::gym {
 namespace {
 
-constexpr std::int64_t kMostSamples = 64;
+constexpr std::int64_t kMaxSamples = 64;
 
 /// Sums over all batches, for one layer.
 struct Sums {
@@ -91,7 +91,7 @@ std::vector<LearnedLayer> CompareLayers(const LayerComparison& comparison, const
   if (names.empty()) return layers;
   const std::vector<FeatureTerm> terms = MatchFeatures(
       features, comparison.base, comparison.student, MakeTrainProgram(comparison.teacher));
-  const std::int64_t count = std::min(kMostSamples, samples.dims().at(0));
+  const std::int64_t count = std::min(kMaxSamples, samples.dims().at(0));
   const std::vector<Tensor> some = {Rows(samples, 0, count)};
   const TensorSamples source(some);
   const Values teacher = ValuesOf(comparison.teacher, names, source, run, targets);

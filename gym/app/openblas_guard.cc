@@ -26,7 +26,7 @@
 namespace msc::gym {
 namespace {
 
-constexpr int kMostThreads = 128;  // most threads that the build of OpenBLAS supports
+constexpr int kMaxThreads = 128;  // most threads that the build of OpenBLAS supports
 constexpr std::size_t kRoom = std::size_t{64} << 20U;  // for the rest of the startup
 
 std::string_view Variable(char** environment, std::string_view name) {
@@ -43,7 +43,7 @@ std::string_view Variable(char** environment, std::string_view name) {
 int CountIn(std::string_view text) {
   int count = 0;
   for (const char c : text) {
-    if (c < '0' || c > '9' || count > kMostThreads) break;
+    if (c < '0' || c > '9' || count > kMaxThreads) break;
     count = count * 10 + (c - '0');
   }
   return count;
@@ -53,7 +53,7 @@ int CountIn(std::string_view text) {
 /// does.
 int OpenBlasThreads(char** environment) {
   cpu_set_t cores{};
-  int count = ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : kMostThreads;
+  int count = ::sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : kMaxThreads;
   const std::string_view bind = Variable(environment, "OMP_PROC_BIND");
   // If OpenMP binds threads, OpenBLAS ignores the affinity mask.
   if (!bind.empty() && bind != "false") count = static_cast<int>(::sysconf(_SC_NPROCESSORS_CONF));
@@ -63,7 +63,7 @@ int OpenBlasThreads(char** environment) {
     count = wanted < count ? wanted : count;
     break;
   }
-  return count < kMostThreads ? count : kMostThreads;
+  return count < kMaxThreads ? count : kMaxThreads;
 }
 
 int IsOpenBlas(dl_phdr_info* object, std::size_t /*size*/, void* /*found*/) {
@@ -73,7 +73,7 @@ int IsOpenBlas(dl_phdr_info* object, std::size_t /*size*/, void* /*found*/) {
 
 /// Returns whether so many buffers can be mapped, each separately as OpenBLAS does.
 bool HasRoom(int buffers) {
-  std::array<void*, kMostThreads + 1> mapped{};
+  std::array<void*, kMaxThreads + 1> mapped{};
   bool room = true;
   int count = 0;
   const auto map = [](std::size_t bytes) {

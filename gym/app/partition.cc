@@ -20,11 +20,11 @@
 #include "compiler/pipeline/region_precision.h"
 #include "cost/measure/machine.h"
 #include "cost/partition/given_study.h"
+#include "cost/partition/layout_conversion_costs.h"
 #include "cost/partition/partition_study.h"
 #include "cost/partition/plan_times.h"
 #include "cost/partition/propose.h"
 #include "cost/partition/roof_bounds.h"
-#include "cost/partition/turn_costs.h"
 #include "gym/app/batch_option.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
@@ -168,7 +168,7 @@ std::map<std::string, std::string> VersionsOf(const std::vector<std::string>& sp
   return versions;
 }
 
-void AddTurns(const cost::TurnCosts& turns, cost::StudySeconds& seconds) {
+void AddTurns(const cost::LayoutConversionCosts& turns, cost::StudySeconds& seconds) {
   const cost::RegionMeter::Spent spent = turns.spent();
   seconds.kernels += spent.kernels;
   seconds.build_regions += spent.build;
@@ -284,7 +284,7 @@ void Partition(Options options, AppContext& context) {
   cost::RegionMeter meter(source, measuring);
   const std::string folder = RegionFolder(options.cache);
   cost::RegionCosts costs(source, targets, meter, folder, regions);
-  cost::TurnCosts turns(problem, source, targets, measuring, folder, regions);
+  cost::LayoutConversionCosts turns(problem, source, targets, measuring, folder, regions);
   if (options.dry_run) {
     PrintProposal(problem, costs, turns.CountUnknown(), options.json);
     return;

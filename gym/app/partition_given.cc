@@ -33,11 +33,11 @@ class Giver {
 
   void Give(const json& row) {
     ++rows_;
-    if (!row.is_object()) Refuse("it is not an object");
+    if (!row.is_object()) Reject("it is not an object");
     const json& target = At(row, "target");
     const json& names = At(row, "nodes");
-    if (!target.is_string()) Refuse("'target' is not text");
-    if (!names.is_array() || names.empty()) Refuse("'nodes' is not a list of names");
+    if (!target.is_string()) Reject("'target' is not text");
+    if (!names.is_array() || names.empty()) Reject("'nodes' is not a list of names");
     CandidateRegion* const candidate = Find(target.get_ref<const std::string&>(), names);
     if (candidate == nullptr) {
       if (given_.unknown++ == 0) given_.example = target.get<std::string>() + " " + Text(names);
@@ -51,8 +51,8 @@ class Giver {
       return;
     }
     if (const auto bytes = row.find("bytes"); bytes != row.end()) {
-      constexpr double kMostBytes = 1e15;
-      candidate->bytes = static_cast<std::int64_t>(Number(*bytes, "bytes", kMostBytes));
+      constexpr double kMaxBytes = 1e15;
+      candidate->bytes = static_cast<std::int64_t>(Number(*bytes, "bytes", kMaxBytes));
     }
     ++given_.given;
   }
@@ -60,13 +60,13 @@ class Giver {
   [[nodiscard]] GivenCosts Take() && { return std::move(given_); }
 
  private:
-  [[noreturn]] void Refuse(const std::string& why) const {
+  [[noreturn]] void Reject(const std::string& why) const {
     throw UserError("'" + path_ + "', row " + std::to_string(rows_) + " of 'list': " + why);
   }
 
   [[nodiscard]] const json& At(const json& row, const char* key) const {
     const auto it = row.find(key);
-    if (it == row.end()) Refuse("it has no '" + std::string(key) + "'");
+    if (it == row.end()) Reject("it has no '" + std::string(key) + "'");
     return *it;
   }
 
@@ -75,7 +75,7 @@ class Giver {
     if (!(number >= 0 && number <= most)) {
       char text[32] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
       std::snprintf(text, sizeof text, "%g", most);
-      Refuse("'" + key + "' is not a number from 0 to " + text);
+      Reject("'" + key + "' is not a number from 0 to " + text);
     }
     return number;
   }
@@ -90,7 +90,7 @@ class Giver {
   [[nodiscard]] CandidateRegion* Find(const std::string& target, const json& names) const {
     IndexSet nodes = problem_.flow.EmptySet();
     for (const json& name : names) {
-      if (!name.is_string()) Refuse("'nodes' is not a list of names");
+      if (!name.is_string()) Reject("'nodes' is not a list of names");
       const auto it = nodes_.find(name.get_ref<const std::string&>());
       if (it == nodes_.end()) return nullptr;
       nodes.Insert(it->second);
@@ -118,8 +118,8 @@ class Giver {
 
 GivenCosts ReadCosts(const std::string& path, CoverProblem& problem) {
   const auto start = std::chrono::steady_clock::now();
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30U;
-  const std::string text = ReadFile(path, kMostBytes);
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 30U;
+  const std::string text = ReadFile(path, kMaxBytes);
   Giver giver(path, problem);
   bool listed = false;
   // There may be many rows, so each is discarded after reading.

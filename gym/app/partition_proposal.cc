@@ -104,11 +104,11 @@ std::string CostText(const Row& row) {
 void PrintRows(const std::vector<Row>& rows) {
   std::printf("  %5s  %-32s %12s  %s\n", "#", "target", "cost", "nodes (proposed by)");
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    constexpr std::size_t kMostNames = 4;
+    constexpr std::size_t kMaxNames = 4;
     const std::vector<std::string>& nodes = rows[i].nodes;
     std::string names = nodes.front();
-    for (std::size_t k = 1; k < nodes.size() && k < kMostNames; ++k) names += ", " + nodes[k];
-    if (nodes.size() > kMostNames) names += " + " + std::to_string(nodes.size() - kMostNames);
+    for (std::size_t k = 1; k < nodes.size() && k < kMaxNames; ++k) names += ", " + nodes[k];
+    if (nodes.size() > kMaxNames) names += " + " + std::to_string(nodes.size() - kMaxNames);
     std::printf("  %5zu  %-32s %12s  %s (%s)\n", i + 1, rows[i].candidate->target.c_str(),
                 CostText(rows[i]).c_str(), names.c_str(), RulesOf(*rows[i].candidate).c_str());
   }

@@ -249,7 +249,7 @@ class Pruner {
       strategy_.prune = ChoosePlan(graph_, space_, *scores_, options_.request);
       return;
     }
-    constexpr int kMostTimed = 8;
+    constexpr int kMaxTimed = 8;
     const auto measure = [&](const PrunePlan& plan) {
       line_.Show("[measure] plan " + std::to_string(tried_.size() + 1));
       Strategy candidate;
@@ -257,7 +257,7 @@ class Pruner {
       return timer_->Measure(Pruned(graph_, candidate)).ratio;
     };
     strategy_.prune = ChoosePlanByTime(graph_, space_, *scores_, options_.request,
-                                       *options_.latency, measure, kMostTimed, tried_);
+                                       *options_.latency, measure, kMaxTimed, tried_);
   }
 
   [[nodiscard]] UnitScores Scores(ScoreMethod method) {

@@ -60,7 +60,7 @@ Compiled LoadCompiled(const Options& options) {
 }
 
 /// Throws UserError for options that are fixed when an artefact is compiled.
-void RefuseForArtefact(const Options& options) {
+void RejectForArtefact(const Options& options) {
   const auto refuse = [&](const char* option, bool given) {
     if (!given) return;
     throw UserError(std::string(option) + " is for models, and '" + options.model +
@@ -83,7 +83,7 @@ Executable BuiltOr(const Options& options, Result<Executable> built) {
 }
 
 Executable LoadExecutable(const Options& options, const TargetRegistry& targets) {
-  RefuseForArtefact(options);
+  RejectForArtefact(options);
   Result<Artefact> artefact = LoadArtefact(options.model, targets, Others(options));
   if (!artefact.ok()) throw UserError("'" + options.model + "': " + artefact.failure().detail);
   return std::move(artefact).value().executable;

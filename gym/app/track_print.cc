@@ -26,14 +26,14 @@ const char* Name(cost::Blame blame) {
 }
 
 void PrintStage(const cost::StageComparison& stage) {
-  constexpr std::size_t kMostName = 44;
+  constexpr std::size_t kMaxName = 44;
   std::printf("%s against %s\n", stage.stage.c_str(), stage.reference.c_str());
   std::printf("  %-44s  %-20s  %10s  %10s  %9s  %s\n", "value", "operator", "largest", "of range",
               "noise", "cosine");
   for (std::size_t i = 0; i < stage.errors.size(); ++i) {
     const cost::TensorError& error = stage.errors[i];
     std::printf("%s %-44s  %-20s  %10.3g  %10.3g  %9.3g  %.6f\n", stage.first == i ? ">" : " ",
-                Short(error.name, kMostName).c_str(), Short(error.op, 20).c_str(), error.largest,
+                Short(error.name, kMaxName).c_str(), Short(error.op, 20).c_str(), error.largest,
                 error.relative, error.noise, error.cosine);
   }
   if (!stage.other_shapes.empty()) {

@@ -10,7 +10,7 @@ namespace msc::gym {
 
 namespace {
 
-[[noreturn]] void RefuseOption(const EnvFacts& facts, const std::string& name) {
+[[noreturn]] void RejectOption(const EnvFacts& facts, const std::string& name) {
   std::string text = "env '" + facts.id + "' has no reset option '" + name + "'";
   bool first = true;
   for (const std::string& word : facts.reset_options) {
@@ -24,7 +24,7 @@ namespace {
 void CheckOptions(const EnvFacts& facts, const ResetOptions& options) {
   const auto& known = facts.reset_options;
   for (const auto& [name, value] : options) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) RefuseOption(facts, name);
+    if (std::find(known.begin(), known.end(), name) == known.end()) RejectOption(facts, name);
   }
 }
 

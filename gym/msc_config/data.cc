@@ -9,11 +9,11 @@
 namespace msc::gym::msc_config {
 
 void Translator::Inputs(const json& value, const std::string& path) {
-  if (!value.is_array()) Refuse(path, "must be a list of [name, shape, type]");
+  if (!value.is_array()) Reject(path, "must be a list of [name, shape, type]");
   json shapes = json::array();
   for (const json& input : value) {
     if (!input.is_array() || input.size() < 2 || !input[0].is_string() || !input[1].is_array()) {
-      Refuse(path, "must be a list of [name, shape, type]");
+      Reject(path, "must be a list of [name, shape, type]");
     }
     std::string sizes;
     for (const json& size : input[1]) {
@@ -33,7 +33,7 @@ void Translator::Inputs(const json& value, const std::string& path) {
 void Translator::Dataset(const json& value, const std::string& path) {
   constexpr std::array<std::string_view, 5> kStages = {"prepare", "baseline", "optimize", "compile",
                                                        "golden"};
-  if (!value.is_object()) Refuse(path, "must be an object");
+  if (!value.is_object()) Reject(path, "must be an object");
   for (const auto& [stage, data] : value.items()) {
     const std::string at = path + "." + stage;
     if (std::find(kStages.begin(), kStages.end(), stage) == kStages.end()) {
@@ -41,7 +41,7 @@ void Translator::Dataset(const json& value, const std::string& path) {
                       "' of an MSC config; known here: prepare, baseline, optimize, compile, "
                       "golden");
     }
-    if (!data.is_object() || !data.contains("loader")) Refuse(at, "must have a 'loader'");
+    if (!data.is_object() || !data.contains("loader")) Reject(at, "must have a 'loader'");
     calibrates_ = stage == "prepare";
     Walk(data, at, Part::kDataset);
   }
@@ -60,7 +60,7 @@ void Translator::Loader(const json& value, const std::string& path) {
     if (ours_.contains(images)) {
       return Note(path, "ignored; 'calibration.data.images' is already " + ours_[images].dump());
     }
-    Refuse(path,
+    Reject(path,
            "must be an IDX or NumPy file (*-ubyte, *-ubyte.gz, *.npy); for other samples, set "
            "'calibration.data.images' beside the keys of MSC");
   }
@@ -72,16 +72,16 @@ void Translator::Loader(const json& value, const std::string& path) {
 
 void Translator::NoArguments(const json& value, const std::string& path) {
   if (value.is_null() || (value.is_object() && value.empty())) return;
-  Refuse(path, "must be empty; use 'calibration.data' to set how files are read");
+  Reject(path, "must be empty; use 'calibration.data' to set how files are read");
 }
 
 void Translator::WriteTo(std::vector<std::string>& files, const json& value,
                          const std::string& path, const char* what) {
   const std::string name = Word(value, path);
   const std::filesystem::path file = std::filesystem::path(name).lexically_normal();
-  if (!file.has_filename()) Refuse(path, "must name a file");
+  if (!file.has_filename()) Reject(path, "must name a file");
   if (*file.begin() == "..") {
-    Refuse(path, "must lie in the run directory, or be an absolute path");
+    Reject(path, "must lie in the run directory, or be an absolute path");
   }
   if (std::find(files.begin(), files.end(), file.string()) == files.end()) {
     files.push_back(file.string());

@@ -25,7 +25,7 @@ void Translator::Train(const json& value, const std::string& path) {
 }
 
 void Translator::Power(const json& value, const std::string& path) {
-  if (value != json(2)) Refuse(path, "must be 2; outputs are compared by their squared distance");
+  if (value != json(2)) Reject(path, "must be 2; outputs are compared by their squared distance");
 }
 
 void Translator::Temperature(const json& value, const std::string& path) {

@@ -9,9 +9,9 @@ namespace msc::gym::msc_config {
 
 void Translator::Gym(const json& value, const std::string& path) {
   if (tool_ == "distill")
-    Refuse(path, "must be removed; the distiller of the original MSC has no gym");
+    Reject(path, "must be removed; the distiller of the original MSC has no gym");
   const json list = value.is_array() ? value : json::array({value});
-  if (list.empty()) Refuse(path, "must list at least one gym");
+  if (list.empty()) Reject(path, "must list at least one gym");
   searched_.push_back(tool_);
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string at = value.is_array() ? path + "[" + std::to_string(i) + "]" : path;
@@ -26,7 +26,7 @@ void Translator::Gym(const json& value, const std::string& path) {
 }
 
 void Translator::Default(const json& value, const std::string& path) {
-  if (Word(value, path) != "default") Refuse(path, "must be default");
+  if (Word(value, path) != "default") Reject(path, "must be default");
 }
 
 void Translator::GymEnv(const json& value, const std::string& path) {
@@ -36,7 +36,7 @@ void Translator::GymEnv(const json& value, const std::string& path) {
 void Translator::Reward(const json& value, const std::string& path) {
   const std::string name = Word(value, path);
   if (name != "distill_loss" && name != "accuracy") {
-    Refuse(path, "must be distill_loss or accuracy; set other metrics in 'objective.minimize'");
+    Reject(path, "must be distill_loss or accuracy; set other metrics in 'objective.minimize'");
   }
   Own("/objective/minimize",
       json::array({"latency", name == "accuracy" ? "accuracy_drop" : "distill_loss"}), path);
@@ -45,7 +45,7 @@ void Translator::Reward(const json& value, const std::string& path) {
 void Translator::EnvRole(const json& value, const std::string& path) {
   const std::string name = Word(value, path);
   if (name != "default" && name != tool_ && name != tool_ + ".default") {
-    Refuse(path, "must be " + tool_ + ".default here");
+    Reject(path, "must be " + tool_ + ".default here");
   }
 }
 
@@ -55,7 +55,7 @@ void Translator::MaxTasks(const json& value, const std::string& path) {
   }
   // Compared with an unsigned number, -1 would equal the largest one.
   const bool all = !value.is_number_unsigned() && value == json(-1);
-  if (!all) Refuse(path, "must be a whole number of at least 1, or -1 for all");
+  if (!all) Reject(path, "must be a whole number of at least 1, or -1 for all");
 }
 
 void Translator::GymAgent(const json& value, const std::string& path) {
@@ -137,15 +137,15 @@ void Translator::Loss(const json& executor, const std::string& path) {
   const std::string config_path = path + ".loss_config";
   const json config = arguments.value("loss_config", json::object());
   if (type != json("lp_norm"))
-    Refuse(path + ".loss_type", "must be lp_norm, the only loss of the original MSC");
-  if (!config.is_object()) Refuse(config_path, "must be an object");
+    Reject(path + ".loss_type", "must be lp_norm, the only loss of the original MSC");
+  if (!config.is_object()) Reject(config_path, "must be an object");
   for (const auto& [key, value] : config.items()) {
     if (key != "power") {
       throw UserError("unknown key '" + Below(config_path, key) +
                       "' of an MSC config; known here: power");
     }
     if (!value.is_number() || value <= json(0)) {
-      Refuse(config_path + ".power", "must be a number above 0");
+      Reject(config_path + ".power", "must be a number above 0");
     }
   }
   for (const char* key : {"loss_type", "loss_config"}) {
@@ -155,7 +155,7 @@ void Translator::Loss(const json& executor, const std::string& path) {
 }
 
 void Translator::Executors(const json& value, const std::string& path, Part part) {
-  if (!value.is_object()) Refuse(path, "must be an object");
+  if (!value.is_object()) Reject(path, "must be an object");
   for (const auto& [key, executor] : value.items()) {
     const std::string& slot = key;
     const std::string at = Below(path, slot);
@@ -168,9 +168,9 @@ void Translator::Executors(const json& value, const std::string& path, Part part
       methods.push_back(one.method);
       if (one.method == method || one.method.empty()) found = &one;
     }
-    if (methods.empty()) Refuse(at, "is not an executor of the original MSC; remove it");
+    if (methods.empty()) Reject(at, "is not an executor of the original MSC; remove it");
     if (found == nullptr) {
-      Refuse(at, "unknown method '" + method + "'; known here: " + Listed(methods));
+      Reject(at, "unknown method '" + method + "'; known here: " + Listed(methods));
     }
     if (slot == "observation") {
       Note(at, "no effect; agents see features of layers, costs and sensitivities");

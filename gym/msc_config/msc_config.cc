@@ -71,7 +71,7 @@ bool IsMsc(const json& config) {
 }  // namespace
 
 void Translator::Walk(const json& object, const std::string& path, Part part) {
-  if (!object.is_object()) Refuse(path, "must be an object");
+  if (!object.is_object()) Reject(path, "must be an object");
   const std::span<const Rule> rules = RulesOf(part);
   const std::string prefix = path.empty() ? "" : path + ".";
   for (const auto& [key, value] : object.items()) {
@@ -84,7 +84,7 @@ void Translator::Walk(const json& object, const std::string& path, Part part) {
       for (const std::string& own : OwnKeys(path)) known += ", " + own;
       throw UserError("unknown key '" + prefix + key + "' of an MSC config; known here: " + known);
     }
-    if (rule->fate == Rule::Fate::kRefused) Refuse(prefix + key, std::string(rule->why));
+    if (rule->fate == Rule::Fate::kRefused) Reject(prefix + key, std::string(rule->why));
     if (rule->fate == Rule::Fate::kNoEffect) {
       Note(prefix + key, "no effect; " + std::string(rule->why));
     } else {
@@ -129,7 +129,7 @@ MscConfig Translator::Run(const json& config) {
 
 void Translator::Dynamic(const json& value, const std::string& path) {
   if (value == json(false)) return;
-  Refuse(
+  Reject(
       path,
       "must be false; mscgym does not capture models from programs, so export the model as ONNX");
 }
@@ -147,7 +147,7 @@ void Translator::Target(const json& value, const std::string& path) {
   constexpr std::array<std::string_view, 5> kFrameworks = {"msc", "tensorflow", "tensorrt", "torch",
                                                            "tvm"};
   if (std::find(kFrameworks.begin(), kFrameworks.end(), name) == kFrameworks.end()) {
-    Refuse(path, "unknown target '" + name + "'; see mscgym list targets");
+    Reject(path, "unknown target '" + name + "'; see mscgym list targets");
   }
   Note(path, "no effect; " + name + " is not a target of mscgym; set 'target' instead");
 }
@@ -156,13 +156,13 @@ void Translator::Tool(const std::string& kind, const json& value, const std::str
   tool_ = kind;
   const std::size_t before = searched_.size();
   if (std::find(searched_.begin(), searched_.end(), kind) != searched_.end()) {
-    Refuse(path, "is a second '" + kind +
+    Reject(path, "is a second '" + kind +
                      "' tool, but a search can have only one; write a separate config for each "
                      "search, and share results with --cache");
   }
   Walk(value, path, Part::kTool);
   if (searched_.size() > before) return;
-  Refuse(
+  Reject(
       path,
       "has no gym, so there is nothing to search for it; remove it, or add \"gym\": [\"default\"]");
 }
@@ -181,16 +181,16 @@ std::string SectionOf(const std::string& tool_type) {
 
 void Translator::ToolType(const json& value, const std::string& path) {
   const std::string section = SectionOf(Word(value, path));
-  if (section.empty()) Refuse(path, "must be pruner, quantizer, distiller or tracker");
+  if (section.empty()) Reject(path, "must be pruner, quantizer, distiller or tracker");
   if (section == tool_) return;
-  Refuse(path, "is a tool for '" + section + "', but is set in a tool for '" + tool_ + "'");
+  Reject(path, "is a tool for '" + section + "', but is set in a tool for '" + tool_ + "'");
 }
 
 void Translator::Tools(const json& value, const std::string& path) {
-  if (!value.is_array()) Refuse(path, "must be a list");
+  if (!value.is_array()) Reject(path, "must be a list");
   for (std::size_t i = 0; i < value.size(); ++i) {
     const std::string at = path + "[" + std::to_string(i) + "]";
-    if (!value[i].is_object()) Refuse(at, "must be an object");
+    if (!value[i].is_object()) Reject(at, "must be an object");
     const std::string section =
         SectionOf(Word(value[i].value("tool_type", json()), at + ".tool_type"));
     if (section == "track") {
@@ -200,7 +200,7 @@ void Translator::Tools(const json& value, const std::string& path) {
     } else if (!section.empty()) {
       Tool(section, value[i], at);
     } else {
-      Refuse(at + ".tool_type", "must be pruner, quantizer, distiller or tracker");
+      Reject(at + ".tool_type", "must be pruner, quantizer, distiller or tracker");
     }
   }
 }
@@ -210,14 +210,14 @@ void Translator::ToolConfig(const json& value, const std::string& path) {
 }
 
 void Translator::Strategies(const json& value, const std::string& path) {
-  if (!value.is_array()) Refuse(path, "must be a list");
+  if (!value.is_array()) Reject(path, "must be a list");
   for (std::size_t i = 0; i < value.size(); ++i) {
     Walk(value[i], path + "[" + std::to_string(i) + "]", Part::kStrategy);
   }
 }
 
 void Translator::Methods(const json& value, const std::string& path) {
-  if (!value.is_object()) Refuse(path, "must be an object");
+  if (!value.is_object()) Reject(path, "must be an object");
   for (const auto& [kind, method] : value.items()) {
     const std::string at = path + "." + kind;
     of_activations_ = kind == "input" || kind == "output";
@@ -242,7 +242,7 @@ void Translator::Method(const json& value, const std::string& path) {
     // Our loss is the divergence plus `lp` times the squared distance.
     return Own("/compress/distill/lp", json::array({name == "loss_lp_norm" ? 1 : 0}), path);
   }
-  Refuse(path, "unknown method '" + name + "'");
+  Reject(path, "unknown method '" + name + "'");
 }
 
 void Translator::Bits(const json& value, const std::string& path) {
@@ -250,18 +250,18 @@ void Translator::Bits(const json& value, const std::string& path) {
     return Note(path, "no effect; the search decides which layers stay in floating point");
   }
   const bool whole = value.is_number_integer() && value >= json(2) && value <= json(8);
-  if (!whole) Refuse(path, "must be 2 to 8, or -1 for none");
+  if (!whole) Reject(path, "must be 2 to 8, or -1 for none");
   if (!of_activations_) return Own("/quantize/bits", json::array({value}), path);
   if (value == json(8)) return;
-  Refuse(path, "must be 8 for activations in a search; mscgym quantize also supports fewer");
+  Reject(path, "must be 8 for activations in a search; mscgym quantize also supports fewer");
 }
 
 void Translator::Options(const json& value, const std::string& path) {
   if (tool_ == "distill") return Walk(value, path, Part::kDistillOptions);
-  if (!value.is_object()) Refuse(path, "must be an object");
+  if (!value.is_object()) Reject(path, "must be an object");
   for (const auto& [key, option] : value.items()) {
     if (key != "main_wtypes" && key != "relation_wtypes") {
-      Refuse(path + "." + key, "is not an option of a search in mscgym; remove it");
+      Reject(path + "." + key, "is not an option of a search in mscgym; remove it");
     }
     Note(path + "." + key,
          "no effect; mscgym derives from the model which channels belong together");

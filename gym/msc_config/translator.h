@@ -122,11 +122,11 @@ class Translator {
   void Note(const std::string& path, const std::string& why) {
     notes_.push_back("'" + path + "': " + why);
   }
-  [[noreturn]] static void Refuse(const std::string& path, const std::string& why) {
+  [[noreturn]] static void Reject(const std::string& path, const std::string& why) {
     throw UserError("'" + path + "' of the MSC config: " + why);
   }
   static std::string Word(const json& value, const std::string& path) {
-    if (!value.is_string()) Refuse(path, "must be a string");
+    if (!value.is_string()) Reject(path, "must be a string");
     return value.get<std::string>();
   }
   /// Sets a key of ours unless the config has it already.

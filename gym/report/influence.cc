@@ -55,8 +55,8 @@ std::optional<double> ShareOf(const std::optional<Importance>& importance, std::
 
 // --- parallel coordinates ------------------------------------------------------------------------
 
-constexpr std::size_t kMostDecisions = 8;
-constexpr std::size_t kMostLines = 400;
+constexpr std::size_t kMaxDecisions = 8;
+constexpr std::size_t kMaxLines = 400;
 
 /// A vertical axis with the value of each trial on it.
 struct Pole {
@@ -106,7 +106,7 @@ std::vector<Pole> Poles(const ReportInput& input, std::span<const ReportMark> ma
       return importance->shares[a] > importance->shares[b];
     });
   }
-  order.resize(std::min(order.size(), kMostDecisions));
+  order.resize(std::min(order.size(), kMaxDecisions));
   std::sort(order.begin(), order.end());
   std::vector<Pole> poles;
   for (const std::size_t index : order) poles.push_back(OfDecision(input, index));
@@ -121,7 +121,7 @@ int Rank(const ReportMark& mark) {
   return mark.best ? 3 : mark.pareto ? 2 : mark.feasible ? 1 : 0;
 }
 
-/// Returns the trials to draw, important ones last. Beyond kMostLines it drops the oldest of the
+/// Returns the trials to draw, important ones last. Beyond kMaxLines it drops the oldest of the
 /// least important.
 std::vector<std::size_t> Drawn(std::span<const ReportMark> marks) {
   std::vector<std::size_t> drawn;
@@ -130,7 +130,7 @@ std::vector<std::size_t> Drawn(std::span<const ReportMark> marks) {
   }
   std::stable_sort(drawn.begin(), drawn.end(),
                    [&](std::size_t a, std::size_t b) { return Rank(marks[a]) < Rank(marks[b]); });
-  if (drawn.size() > kMostLines) drawn.erase(drawn.begin(), drawn.end() - kMostLines);
+  if (drawn.size() > kMaxLines) drawn.erase(drawn.begin(), drawn.end() - kMaxLines);
   return drawn;
 }
 

@@ -10,7 +10,7 @@ namespace msc::gym {
 
 namespace {
 
-constexpr std::size_t kMostRows = 64;
+constexpr std::size_t kMaxRows = 64;
 constexpr double kRow = 24;
 
 /// Results of one worker's tasks.
@@ -102,7 +102,7 @@ Html TimelineSection(const ReportInput& input, std::span<const ReportMark> marks
   }
   std::map<std::int64_t, std::size_t> rows;
   for (const auto& [worker, load] : loads) {
-    if (rows.size() < kMostRows) rows.emplace(worker, rows.size());
+    if (rows.size() < kMaxRows) rows.emplace(worker, rows.size());
   }
   const bool minutes = all.seconds() > 600;
   const double unit = minutes ? 60 : 1;

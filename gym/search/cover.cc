@@ -15,9 +15,9 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
+#include "cost/partition/layout_conversion_costs.h"
 #include "cost/partition/partition_study.h"
 #include "cost/partition/propose.h"
-#include "cost/partition/turn_costs.h"
 #include "gym/search/config.h"
 #include "gym/search/host.h"
 #include "gym/search/learned_facts.h"
@@ -195,7 +195,7 @@ void MeasureCosts(const Preparation& preparation, const cost::RegionSource& sour
       RegionContextFor(preparation.prepared.machine, source.graph(), config.threads);
   cost::RegionMeter meter(source, measuring);
   cost::RegionCosts costs(source, targets, meter, folder, regions);
-  cost::TurnCosts turns(problem, source, targets, measuring, folder, regions);
+  cost::LayoutConversionCosts turns(problem, source, targets, measuring, folder, regions);
   const auto asked_to_stop = [&] { return listener.StopRequested(); };
   listener.ReportProgress("[regions] measuring layout conversions of images");
   turns.Measure(problem, asked_to_stop);

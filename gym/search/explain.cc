@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Limit on neighbours that are timed together, since the weights of all are in memory.
 constexpr std::size_t kGroup = 8;
-constexpr std::int64_t kMostParts = 16;  // of the time of a measurement
+constexpr std::int64_t kMaxParts = 16;  // of the time of a measurement
 
 std::string Formatted(const char* format, double value) {
   char text[64] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
@@ -156,7 +156,7 @@ class Explanation {
                           static_cast<double>(evaluator_.folder().settings.latency.max_ms) * 1e-3;
     const double left = std::max(until - Passed(), 1e-3);
     const auto part = static_cast<std::int64_t>(
-        std::clamp(std::ceil(wanted / left), 1.0, static_cast<double>(kMostParts)));
+        std::clamp(std::ceil(wanted / left), 1.0, static_cast<double>(kMaxParts)));
     const std::size_t count = strategies.size();
     const auto times = evaluator_.TimeOnce(std::move(strategies), part, stop_);
     if (times.size() != count) return false;

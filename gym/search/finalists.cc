@@ -27,7 +27,7 @@ constexpr std::int64_t kProfileRuns = 50;
 constexpr std::size_t kTimings = 3;
 /// Limit on judged candidates per requested finalist.
 constexpr std::size_t kJudgedPerFinalist = 8;
-constexpr std::int64_t kMostParts = 16;  // of the time of a measurement
+constexpr std::int64_t kMaxParts = 16;  // of the time of a measurement
 
 /// Returns the objective without the constraints that need timing.
 Objective WithoutTime(Objective objective) {
@@ -282,7 +282,7 @@ class Finals {
     }
     constexpr double kLeast = 1e-3;
     const auto part = static_cast<std::int64_t>(std::clamp(
-        std::ceil(wanted / std::max(left, kLeast)), 1.0, static_cast<double>(kMostParts)));
+        std::ceil(wanted / std::max(left, kLeast)), 1.0, static_cast<double>(kMaxParts)));
     findings_.timings = 1;
     findings_.timing_part = part;
     std::vector<Result<cost::Outcome>> timed =

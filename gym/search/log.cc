@@ -18,7 +18,7 @@ namespace {
 /// Error handler for spdlog, which by default only prints a write error (such as a full disk) to
 /// stderr. spdlog calls it from a catch block, and again for what it throws itself; hence the first
 /// handler.
-[[noreturn]] void Refuse(const std::string& what) {
+[[noreturn]] void Reject(const std::string& what) {
   try {
     throw;
   } catch (const SystemError&) {
@@ -45,7 +45,7 @@ RunLog::RunLog(const std::string& path, const std::string& level,
   }
   state_->logger.set_level(parsed);
   state_->logger.flush_on(spdlog::level::trace);
-  state_->logger.set_error_handler(Refuse);
+  state_->logger.set_error_handler(Reject);
 }
 
 RunLog::~RunLog() = default;

@@ -31,9 +31,9 @@ std::string RegionFolder(const std::string& given) {
 }
 
 PartitionRules LoadPartitionRules(const std::string& path) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 20U;
+  constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 20U;
   if (path.empty()) return {};
-  return ParsePartitionRules(ReadFile(path, kMostBytes), "'" + path + "'");
+  return ParsePartitionRules(ReadFile(path, kMaxBytes), "'" + path + "'");
 }
 
 cost::RegionMeterOptions RegionMeterFor(const std::string& program, int threads) {

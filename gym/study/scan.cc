@@ -219,15 +219,15 @@ std::string DescribeJournal(const JournalScan& scan, const std::string& name) {
 
 std::string DescribeLoss(const JournalScan& scan, const std::string& name) {
   if (scan.complete()) return "";
-  constexpr std::size_t kMostPlaces = 4;
+  constexpr std::size_t kMaxPlaces = 4;
   std::size_t lost = 0;
   std::string places;
   for (std::size_t i = 0; i < scan.damage.size(); ++i) {
     lost += scan.damage[i].lost;
-    if (i < kMostPlaces) places += (i == 0 ? "" : "; ") + PlaceOf(scan.damage[i]);
+    if (i < kMaxPlaces) places += (i == 0 ? "" : "; ") + PlaceOf(scan.damage[i]);
   }
-  if (scan.damage.size() > kMostPlaces) {
-    places += "; and " + std::to_string(scan.damage.size() - kMostPlaces) +
+  if (scan.damage.size() > kMaxPlaces) {
+    places += "; and " + std::to_string(scan.damage.size() - kMaxPlaces) +
               " more places, which 'mscgym journal verify' lists";
   }
   return "'" + name + "' is damaged, and " + std::to_string(lost) +

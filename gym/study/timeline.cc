@@ -20,13 +20,13 @@ struct TaskRecord {
   TaskSpan task;
   template <class Self, class Visit>
   static void Fields(Self& self, Visit& visit) {
-    constexpr double kMostSeconds = 1e9;
+    constexpr double kMaxSeconds = 1e9;
     visit("seq", self.seq, "place in the journal");
     visit("type", self.type, "kind of record", Within::OneOf({"task"}));
     visit("worker", self.task.worker, "number of the worker", Within{1, 1e9});
     visit("strategy", self.task.strategy, "hash of the strategy that it evaluated");
-    visit("from", self.task.from, "seconds since the program was started", Within{0, kMostSeconds});
-    visit("to", self.task.to, "likewise", Within{0, kMostSeconds});
+    visit("from", self.task.from, "seconds since the program was started", Within{0, kMaxSeconds});
+    visit("to", self.task.to, "likewise", Within{0, kMaxSeconds});
     visit("end", self.task.end, "how it ended", Within::OneOf({"result", "nothing", "lost"}));
   }
 };

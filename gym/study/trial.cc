@@ -15,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr std::int64_t kFormat = 3;  // format that this version writes; it also reads older ones
-constexpr double kMostSeconds = 1e9;
+constexpr double kMaxSeconds = 1e9;
 constexpr double kLatestSeconds = 253402300799;  // end of the year 9999
 
 /// The failure of a trial in its record.
@@ -51,7 +51,7 @@ struct TrialRecord {
     visit("assignment", self.assignment, "one choice per decision", Within{0, 2147483647});
     visit("metrics", self.metrics, "measured metrics");
     visit("failure", self.failure, "why there are no metrics");
-    visit("seconds", self.seconds, "wall clock", Within{0, kMostSeconds});
+    visit("seconds", self.seconds, "wall clock", Within{0, kMaxSeconds});
     visit("repeated", self.repeated, "copied from an equal trial");
     visit("rungs", self.rough_metrics, "rough metrics measured before, the roughest first");
     visit("dropped", self.dropped, "whether the trial ended after rough metrics");
@@ -100,10 +100,10 @@ T ReadRecord(const json& record, const std::string& what) {
 /// Returns `text` as a JSON value if that loses nothing, so that a dump of the journal is readable;
 /// otherwise as a string.
 json Embed(const std::string& text) {
-  constexpr int kMostLevels = 32;  // ParseJson limits the depth of the whole record
+  constexpr int kMaxLevels = 32;  // ParseJson limits the depth of the whole record
   bool deep = false;
   const auto watch = [&](int depth, json::parse_event_t /*event*/, json& /*parsed*/) {
-    deep = deep || depth > kMostLevels;
+    deep = deep || depth > kMaxLevels;
     return !deep;
   };
   json value = json::parse(text, watch, false);

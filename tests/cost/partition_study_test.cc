@@ -18,9 +18,9 @@
 #include "compiler/ops/op.h"
 #include "compiler/targets/register.h"
 #include "cost/learned/region_features.h"
+#include "cost/partition/layout_conversion_costs.h"
 #include "cost/partition/propose.h"
 #include "cost/partition/roof_bounds.h"
-#include "cost/partition/turn_costs.h"
 
 namespace msc::cost {
 namespace {
@@ -352,7 +352,7 @@ TEST_F(Studies, TurnImagesAtWhatThatCosts) {
   }
   EXPECT_EQ(labelled[targets[0]], 0U);
   EXPECT_GT(labelled[targets[1]], 0U);
-  TurnCosts turns(problem, source_, targets_, Meter(), folder_ + "/costs", Context());
+  LayoutConversionCosts turns(problem, source_, targets_, Meter(), folder_ + "/costs", Context());
   EXPECT_EQ(turns.CountUnknown(), 2U) << "all images of the net have one size";
   turns.Measure(problem);
   EXPECT_EQ(turns.counts().measured, 2);
@@ -361,7 +361,7 @@ TEST_F(Studies, TurnImagesAtWhatThatCosts) {
   EXPECT_GT(problem.conversions.Micros(1, 0, one, 0).value(), 0);
   const FlowIndex input = problem.flow.node(problem.flow.Find("stem")).inputs.at(0);
   EXPECT_FALSE(problem.conversions.Micros(0, 1, input, 0)) << "nobody exchanges it channels last";
-  TurnCosts again(problem, source_, targets_, Meter(), folder_ + "/costs", Context());
+  LayoutConversionCosts again(problem, source_, targets_, Meter(), folder_ + "/costs", Context());
   EXPECT_EQ(again.CountUnknown(), 0U);
 
   for (const char* node : {"one", "one_relu"}) {

@@ -77,10 +77,10 @@ struct AttrWriter {
     for (const TensorPtr& value : list) WriteTensor(*value, *proto.add_tensors());
   }
   void operator()(const GraphPtr& /*graph*/) const {
-    node.Refuse("nested graphs are not written yet");
+    node.Reject("nested graphs are not written yet");
   }
   void operator()(const std::vector<GraphPtr>& /*graphs*/) const {
-    node.Refuse("nested graphs are not written yet");
+    node.Reject("nested graphs are not written yet");
   }
 };
 
@@ -125,7 +125,7 @@ class GraphWriter {
   void WriteNode(NodeId id) {
     detail::OutNode node = detail::MakeOutNode(graph_, id, opset_);
     if (!node.node().domain.empty()) {
-      node.Refuse("operators of domain '" + node.node().domain +
+      node.Reject("operators of domain '" + node.node().domain +
                   "' are not ONNX; export the graph from before fusion");
     }
     detail::LowerNode(node);

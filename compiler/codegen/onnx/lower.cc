@@ -14,7 +14,7 @@ TensorPtr ConstantInput(const OutNode& node, std::size_t index) {
   if (index >= node.inputs.size() || node.inputs[index].empty()) return nullptr;
   TensorPtr tensor = node.graph.constant(node.node().inputs[index]);
   if (tensor == nullptr) {
-    node.Refuse("input " + std::to_string(index) + " must be a constant before it can be written");
+    node.Reject("input " + std::to_string(index) + " must be a constant before it can be written");
   }
   return tensor;
 }
@@ -39,7 +39,7 @@ void ScalarToAttr(OutNode& node, std::size_t index, const std::string& attr) {
   const TensorPtr tensor = ConstantInput(node, index);
   if (tensor == nullptr) return;
   if (tensor->dtype() != DType::kF32 || tensor->size() != 1) {
-    node.Refuse("'" + attr + "' must be one f32 number");
+    node.Reject("'" + attr + "' must be one f32 number");
   }
   node.attrs[attr] = tensor->Values<float>()[0];
 }
@@ -55,7 +55,7 @@ void LowerAxes(OutNode& node) {
 
 void LowerClip(OutNode& node) {
   if (node.graph.type(node.node().inputs[0]).dtype != DType::kF32) {
-    node.Refuse("only an f32 Clip has the older form");
+    node.Reject("only an f32 Clip has the older form");
   }
   ScalarToAttr(node, 1, "min");
   ScalarToAttr(node, 2, "max");
@@ -65,7 +65,7 @@ void LowerClip(OutNode& node) {
 void LowerDropout(OutNode& node) {
   const TensorPtr training = ConstantInput(node, 2);
   if (training != nullptr && training->Values<std::uint8_t>()[0] != 0) {
-    node.Refuse("training mode has no older form");
+    node.Reject("training mode has no older form");
   }
   ScalarToAttr(node, 1, "ratio");
   node.attrs.erase("seed");
@@ -85,7 +85,7 @@ void LowerSlice(OutNode& node) {
     ListToAttr(copy, 4, "steps");
     const auto& list = std::get<std::vector<std::int64_t>>(copy.attrs["steps"]);
     if (std::any_of(list.begin(), list.end(), [](std::int64_t s) { return s != 1; })) {
-      node.Refuse("steps other than 1 have no older form");
+      node.Reject("steps other than 1 have no older form");
     }
   }
   ListToAttr(node, 1, "starts");
@@ -103,7 +103,7 @@ void LowerSliceAxes(OutNode& node) {
   std::vector<std::int64_t> list(given.begin(), given.end());
   if (std::none_of(list.begin(), list.end(), [](std::int64_t axis) { return axis < 0; })) return;
   const auto& shape = node.graph.type(node.node().inputs[0]).shape;
-  if (!shape) node.Refuse("a negative axis needs an input of known rank");
+  if (!shape) node.Reject("a negative axis needs an input of known rank");
   for (std::int64_t& axis : list) axis += axis < 0 ? static_cast<std::int64_t>(shape->size()) : 0;
   node.inputs[3] =
       node.AddConstant("axes", Tensor::From<std::int64_t>(DType::kI64, axes->dims(), list));
@@ -113,10 +113,10 @@ void LowerSliceAxes(OutNode& node) {
 /// `axis` on; this is equal for the last axis.
 void LowerSoftmax(OutNode& node) {
   const auto& shape = node.graph.type(node.node().inputs[0]).shape;
-  if (!shape) node.Refuse("the rank of its input must be known");
+  if (!shape) node.Reject("the rank of its input must be known");
   const auto rank = static_cast<std::int64_t>(shape->size());
   const std::int64_t axis = AttrOr(node.node(), "axis", std::int64_t{-1});
-  if (axis != -1 && axis != rank - 1) node.Refuse("an axis other than the last has no older form");
+  if (axis != -1 && axis != rank - 1) node.Reject("an axis other than the last has no older form");
   node.attrs["axis"] = rank - 1;
 }
 
@@ -128,7 +128,7 @@ void LowerSplit(OutNode& node) {
 void LowerTopK(OutNode& node) {
   ListToAttr(node, 1, "k");
   const auto list = std::get<std::vector<std::int64_t>>(node.attrs["k"]);
-  if (list.size() != 1) node.Refuse("k must be one number");
+  if (list.size() != 1) node.Reject("k must be one number");
   node.attrs["k"] = list[0];
   KeepInputs(node, 1);
 }
@@ -156,7 +156,7 @@ void LowerGemm(OutNode& node) {
   node.inputs.resize(3);
   if (!node.inputs[2].empty()) return;
   const DType dtype = node.graph.type(node.node().inputs[0]).dtype;
-  if (dtype == DType::kUndefined) node.Refuse("the type of its inputs must be known");
+  if (dtype == DType::kUndefined) node.Reject("the type of its inputs must be known");
   node.inputs[2] = node.AddConstant("zero", Tensor(dtype, {1}));
 }
 
@@ -166,7 +166,7 @@ void LowerQuantize(OutNode& node) {
   const auto& shape = node.graph.type(node.node().inputs[1]).shape;
   if (!shape || shape->empty()) return;
   if (shape->size() != 1 || !shape->front().known() || shape->front().size() != 1) {
-    node.Refuse("a scale for every channel came with set 13");
+    node.Reject("a scale for every channel came with set 13");
   }
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
     if (const TensorPtr list = ConstantInput(node, i)) {
@@ -216,14 +216,14 @@ void LowerSum(OutNode& node) {
   } else if (dtype == DType::kF64) {
     divisor.MutableValues<double>()[0] = count;
   } else {
-    node.Refuse("inputs of several shapes came with set 8; this is written for f32 and f64");
+    node.Reject("inputs of several shapes came with set 8; this is written for f32 and f64");
   }
   node.op = "Div";
   node.inputs = {sum, node.AddConstant("count", std::move(divisor))};
 }
 
-void RefuseStretching(OutNode& node) {
-  if (!HasOneShape(node)) node.Refuse("inputs of several shapes came with set 8");
+void RejectStretching(OutNode& node) {
+  if (!HasOneShape(node)) node.Reject("inputs of several shapes came with set 8");
 }
 
 struct LowerRule {
@@ -241,9 +241,9 @@ constexpr std::array<LowerRule, 22> kRules = {{
     {"Hardmax", 13, LowerSoftmax},
     {"LSTM", kEverySet, WriteHiddenSize},
     {"LogSoftmax", 13, LowerSoftmax},
-    {"Max", 8, RefuseStretching},
+    {"Max", 8, RejectStretching},
     {"Mean", 8, LowerSum},
-    {"Min", 8, RefuseStretching},
+    {"Min", 8, RejectStretching},
     {"Pad", 11, LowerPad},
     {"QuantizeLinear", 13, LowerQuantize},
     {"ReduceSum", 13, LowerAxes},
@@ -266,7 +266,7 @@ void CountAxesFromFront(OutNode& node) {
   const auto lift = [&](std::int64_t& axis) {
     if (axis >= 0) return;
     const auto& shape = node.graph.type(counted).shape;
-    if (!shape) node.Refuse("a negative axis needs an input of known rank");
+    if (!shape) node.Reject("a negative axis needs an input of known rank");
     axis += static_cast<std::int64_t>(shape->size());
   };
   for (auto& [name, attr] : node.attrs) {
@@ -282,7 +282,7 @@ void CountAxesFromFront(OutNode& node) {
 
 }  // namespace
 
-void OutNode::Refuse(const std::string& why) const {
+void OutNode::Reject(const std::string& why) const {
   throw UserError("node '" + node().name + "' (" + node().op +
                   ") cannot be exported at operator set " + std::to_string(opset) + ": " + why);
 }

@@ -34,7 +34,7 @@ struct OutNode {
   /// Adds a constant named after the node and `what`; returns its name.
   std::string AddConstant(const std::string& what, Tensor tensor);
   /// Throws UserError: the operator set cannot express this node because of `why`.
-  [[noreturn]] void Refuse(const std::string& why) const;
+  [[noreturn]] void Reject(const std::string& why) const;
 };
 
 [[nodiscard]] OutNode MakeOutNode(const Graph& graph, NodeId id, std::int64_t opset);

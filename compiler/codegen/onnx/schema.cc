@@ -69,12 +69,12 @@ void CheckAttrs(OutNode& node, const onnx::OpSchema& schema) {
     } else if (IsOtherwise(node.node(), it->first, it->second)) {
       it = node.attrs.erase(it);
     } else {
-      node.Refuse("attribute '" + it->first + "' does not exist there");
+      node.Reject("attribute '" + it->first + "' does not exist there");
     }
   }
   for (const auto& [name, attribute] : schema.attributes()) {
     if (attribute.required && !node.attrs.contains(name)) {
-      node.Refuse("attribute '" + name + "' is needed there");
+      node.Reject("attribute '" + name + "' is needed there");
     }
   }
 }
@@ -83,7 +83,7 @@ void CheckCount(const OutNode& node, std::string_view what, std::size_t count, i
                 int most) {
   const auto n = static_cast<std::int64_t>(count);
   if (n >= least && n <= most) return;
-  node.Refuse(std::to_string(count) + " " + std::string(what) + " do not exist there");
+  node.Reject(std::to_string(count) + " " + std::string(what) + " do not exist there");
 }
 
 using Parameters = std::vector<onnx::OpSchema::FormalParameter>;
@@ -93,7 +93,7 @@ void CheckGiven(const OutNode& node, const Parameters& formal,
                 const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size() && i < formal.size(); ++i) {
     if (!names[i].empty() || formal[i].GetOption() != onnx::OpSchema::Single) continue;
-    node.Refuse("'" + formal[i].GetName() + "' must be given there");
+    node.Reject("'" + formal[i].GetName() + "' must be given there");
   }
 }
 
@@ -112,13 +112,13 @@ void CheckTypes(const OutNode& node, const Parameters& formal,
     const std::string_view wanted = OnnxName(type.dtype);
     if (std::none_of(allowed.begin(), allowed.end(),
                      [&](const std::string* name) { return *name == wanted; })) {
-      node.Refuse("'" + names[i] + "' cannot be " + std::string(Name(type.dtype)) + " there");
+      node.Reject("'" + names[i] + "' cannot be " + std::string(Name(type.dtype)) + " there");
     }
     if (parameter.GetOption() == onnx::OpSchema::Variadic && !parameter.GetIsHomogeneous())
       continue;
     const auto [same, first] = types.emplace(parameter.GetTypeStr(), type.dtype);
     if (!first && same->second != type.dtype) {
-      node.Refuse("'" + names[i] + "' must be " + std::string(Name(same->second)) +
+      node.Reject("'" + names[i] + "' must be " + std::string(Name(same->second)) +
                   " as others of the node are, not " + std::string(Name(type.dtype)) + ", there");
     }
   }
@@ -129,7 +129,7 @@ void CheckTypes(const OutNode& node, const Parameters& formal,
 void CheckSchema(OutNode& node) {
   const onnx::OpSchema* schema =
       onnx::OpSchemaRegistry::Schema(node.op, static_cast<int>(node.opset), "");
-  if (schema == nullptr || schema->Deprecated()) node.Refuse("the operator does not exist there");
+  if (schema == nullptr || schema->Deprecated()) node.Reject("the operator does not exist there");
   CheckAttrs(node, *schema);
   CheckCount(node, "inputs", node.inputs.size(), schema->min_input(), schema->max_input());
   CheckCount(node, "outputs", node.outputs.size(), schema->min_output(), schema->max_output());

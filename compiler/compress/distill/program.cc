@@ -77,7 +77,7 @@ class ProgramMaker {
 
   void Translate(const Node& node) {
     const detail::TrainRow* const row = detail::FindTrainRow(node);
-    if (row == nullptr) RefuseNode(node, "this operator cannot be trained through");
+    if (row == nullptr) RejectNode(node, "this operator cannot be trained through");
     TrainOp op;
     op.op = node.op;
     op.node = node.name;
@@ -88,7 +88,7 @@ class ProgramMaker {
     row->read({graph_, node, op});
     for (std::size_t i = 0; i < op.in.size(); ++i) {
       if (op.in[i] < 0 && node.inputs[i] != kNoValue) {
-        RefuseNode(node, "its input '" + graph_.value(node.inputs[i]).name +
+        RejectNode(node, "its input '" + graph_.value(node.inputs[i]).name +
                              "' does not hold 32-bit floats");
       }
     }
@@ -97,7 +97,7 @@ class ProgramMaker {
         op.out.push_back(NewSlot(out));
     }
     if (op.out.size() > 1 && op.op != "Split") {
-      RefuseNode(node, "only its first output can be trained through");
+      RejectNode(node, "only its first output can be trained through");
     }
     program_.ops.push_back(std::move(op));
   }
@@ -136,7 +136,7 @@ class ProgramMaker {
     const NodeId producer = graph_.producer(narrow);
     const auto stored = producer == kNoNode ? std::nullopt : ReadNarrowing(graph_, producer);
     if (!stored || !(*stored == form)) {
-      RefuseNode(node,
+      RejectNode(node,
                  "reads '" + graph_.value(narrow).name + "', which is not made by its counterpart");
     }
     const ValueId source = graph_.node(producer).inputs[0];
@@ -146,7 +146,7 @@ class ProgramMaker {
     if (form.IsBF16()) {
       op.op = "RoundBf16";
     } else {
-      if (!form.IsPerTensorInt8()) RefuseNode(node, "is trained with one scale alone");
+      if (!form.IsPerTensorInt8()) RejectNode(node, "is trained with one scale alone");
       const bool is_signed = form.dtype == DType::kI8;
       op.op = "Quantize";
       op.ints = {form.zero_points.at(0), is_signed ? -128 : 0, is_signed ? 127 : 255};
@@ -244,7 +244,7 @@ class ProgramMaker {
   int WidenConstant(NodeId id, const Narrowing& form) {
     const ValueId wide = graph_.node(id).outputs[0];
     const auto weights = ReadWeights(graph_, wide);
-    if (!weights) RefuseNode(graph_.node(id), "widens what is no constant");
+    if (!weights) RejectNode(graph_.node(id), "widens what is no constant");
     const auto reader = from_ == nullptr ? std::nullopt : ReaderOf(wide);
     const ValueId master = reader ? MasterOf(*reader) : kNoValue;
     if (master == kNoValue) return AddConstant(*WidenedWeights(graph_, *weights));
@@ -279,7 +279,7 @@ class ProgramMaker {
     } else {
       const bool symmetric = std::all_of(form.zero_points.begin(), form.zero_points.end(),
                                          [](std::int64_t zero) { return zero == 0; });
-      if (!symmetric) RefuseNode(graph_.node(id), "has zero points, with which none is trained");
+      if (!symmetric) RejectNode(graph_.node(id), "has zero points, with which none is trained");
       const auto grid = from_->plan->weights.find(layer);
       const std::int64_t bits = grid == from_->plan->weights.end() ? 8 : grid->second.bits;
       const std::int64_t most = (std::int64_t{1} << (bits - 1)) - 1;

@@ -21,7 +21,7 @@ struct Site : TrainSite {
   }
   [[nodiscard]] const Shape& ShapeOf(ValueId value) const {
     const auto& shape = graph.type(value).shape;
-    if (!shape) RefuseNode(node, "the rank of '" + graph.value(value).name + "' is not known");
+    if (!shape) RejectNode(node, "the rank of '" + graph.value(value).name + "' is not known");
     return *shape;
   }
   [[nodiscard]] const Shape& In(std::size_t input = 0) const { return ShapeOf(node.inputs[input]); }
@@ -34,7 +34,7 @@ struct Site : TrainSite {
   [[nodiscard]] Ints Constant(std::size_t input, Ints otherwise = {}) const {
     if (!Has(input)) return otherwise;
     const TensorPtr tensor = graph.constant(node.inputs[input]);
-    if (!tensor) RefuseNode(node, "its input " + std::to_string(input) + " is not a constant");
+    if (!tensor) RejectNode(node, "its input " + std::to_string(input) + " is not a constant");
     Ints list;
     for (std::int64_t i = 0; i < tensor->size(); ++i) {
       list.push_back(static_cast<std::int64_t>(NumberAt(*tensor, i)));
@@ -45,7 +45,7 @@ struct Site : TrainSite {
     if (!Has(input)) return otherwise;
     const TensorPtr tensor = graph.constant(node.inputs[input]);
     if (!tensor || tensor->size() != 1) {
-      RefuseNode(node, "its input " + std::to_string(input) + " is not one constant number");
+      RejectNode(node, "its input " + std::to_string(input) + " is not one constant number");
     }
     return NumberAt(*tensor, 0);
   }
@@ -63,7 +63,7 @@ Dims Sizes(const Site& site, std::size_t input, std::size_t from) {
   const auto dims =
       StaticDims(Shape(shape.begin() + static_cast<std::ptrdiff_t>(from), shape.end()));
   if (dims) return *dims;
-  RefuseNode(site.node, "the sizes of '" + site.graph.value(site.node.inputs[input]).name +
+  RejectNode(site.node, "the sizes of '" + site.graph.value(site.node.inputs[input]).name +
                             "' are not known but for the batch; give them with --shape");
 }
 
@@ -89,7 +89,7 @@ void Conv(const Site& site) {
 /// ints: kernel, strides, dilations, pads at the begin, pads at the end, two each; ceil_mode;
 /// whether padding counts.
 void Pool(const Site& site) {
-  if (site.In().size() != 4) RefuseNode(site.node, "is trained with two spatial axes alone");
+  if (site.In().size() != 4) RejectNode(site.node, "is trained with two spatial axes alone");
   const Window window = ReadWindow(site.node, Sizes(site, 0, 2), {});
   for (const auto* list :
        {&window.kernel, &window.strides, &window.dilations, &window.pads_begin, &window.pads_end}) {
@@ -97,7 +97,7 @@ void Pool(const Site& site) {
   }
   const bool counts = AttrOr(site.node, "count_include_pad", std::int64_t{0}) != 0;
   if (site.node.op == "AveragePool" && !counts && window.pads_begin != window.pads_end) {
-    RefuseNode(site.node, "is not trained with padding that differs at both ends");
+    RejectNode(site.node, "is not trained with padding that differs at both ends");
   }
   site.Append({AttrOr(site.node, "ceil_mode", std::int64_t{0}), counts ? 1 : 0});
 }
@@ -113,7 +113,7 @@ void Gemm(const Site& site) {
 /// reals: epsilon.
 void BatchNorm(const Site& site) {
   if (AttrOr(site.node, "training_mode", std::int64_t{0}) != 0) {
-    RefuseNode(site.node, "is in training mode; fold it into the layer before it");
+    RejectNode(site.node, "is in training mode; fold it into the layer before it");
   }
   site.made.reals = {static_cast<double>(AttrOr(site.node, "epsilon", 1e-5F))};
 }
@@ -145,7 +145,7 @@ void Clip(const Site& site) {  // reals: least, most
 void Reshape(const Site& site) {
   for (const Dim& dim : site.Out()) site.made.ints.push_back(dim.known() ? dim.size() : -1);
   if (std::count(site.made.ints.begin(), site.made.ints.end(), -1) > 1) {
-    RefuseNode(site.node, "makes a shape " + ToString(site.Out()) +
+    RejectNode(site.node, "makes a shape " + ToString(site.Out()) +
                               " of which more than the batch is unknown; give the model its sizes "
                               "with --shape");
   }
@@ -173,7 +173,7 @@ void Reduce(const Site& site) {
   if (site.Has(1)) axes = site.Constant(1);
   if (axes.empty()) {
     if (AttrOr(site.node, "noop_with_empty_axes", std::int64_t{0}) != 0) {
-      RefuseNode(site.node, "reduces nothing");
+      RejectNode(site.node, "reduces nothing");
     }
     for (std::size_t i = 0; i < site.In().size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
   }
@@ -195,7 +195,7 @@ void GlobalPool(const Site& site) {
 /// ints: pads at the begin of all axes, then those at the end; reals: the padding value.
 void Pad(const Site& site) {
   if (AttrOr(site.node, "mode", std::string("constant")) != "constant") {
-    RefuseNode(site.node, "is trained in mode 'constant' alone");
+    RejectNode(site.node, "is trained in mode 'constant' alone");
   }
   site.made.ints = site.Constant(1);
   site.made.reals = {site.Number(2, 0.0)};
@@ -212,7 +212,7 @@ void Slice(const Site& site) {
     axes.push_back(static_cast<std::int64_t>(i));
   }
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    if (steps.at(i) < 1) RefuseNode(site.node, "is trained with steps forward alone");
+    if (steps.at(i) < 1) RejectNode(site.node, "is trained with steps forward alone");
     const auto axis = NormalAxis(site.node, axes.at(i), site.In().size());
     site.Append({static_cast<std::int64_t>(axis), starts[i], ends.at(i), steps[i]});
   }
@@ -224,7 +224,7 @@ void Split(const Site& site) {  // ints: axis, sizes
   for (const ValueId out : site.node.outputs) {
     const Dim size =
         out == kNoValue ? Dim() : site.ShapeOf(out)[static_cast<std::size_t>(site.made.ints[0])];
-    if (!size.known()) RefuseNode(site.node, "the sizes of its parts are not known");
+    if (!size.known()) RejectNode(site.node, "the sizes of its parts are not known");
     site.made.ints.push_back(size.size());
   }
   site.Keep(1);
@@ -235,12 +235,12 @@ void Gather(const Site& site) {
   const std::int64_t axis = site.Axis(0);
   const TensorPtr indices = site.graph.constant(site.node.inputs[1]);
   if (!indices || indices->dims().size() > 1) {
-    RefuseNode(site.node, "is trained with a constant list of indices alone");
+    RejectNode(site.node, "is trained with a constant list of indices alone");
   }
   const Dim size = site.In()[static_cast<std::size_t>(axis)];
   site.made.ints = {axis, indices->dims().empty() ? 1 : 0};
   for (std::int64_t index : site.Constant(1)) {
-    if (index < 0 && !size.known()) RefuseNode(site.node, "counts from an end that is not known");
+    if (index < 0 && !size.known()) RejectNode(site.node, "counts from an end that is not known");
     site.made.ints.push_back(index < 0 ? index + size.size() : index);
   }
   site.Keep(1);

@@ -15,7 +15,7 @@
 namespace msc {
 namespace {
 
-[[noreturn]] void Refuse(const std::string& what) {
+[[noreturn]] void Reject(const std::string& what) {
   throw UserError("prune plan: " + what);
 }
 
@@ -388,17 +388,17 @@ std::vector<bool> KeptUnits(const PruneSpace& space, const PrunePlan& plan) {
   std::vector<bool> kept(space.units(), true);
   for (const auto& [name, choice] : plan.groups) {
     const PruneGroup* group = space.Find(name);
-    if (group == nullptr) Refuse("the graph has no group '" + name + "' that can be pruned");
+    if (group == nullptr) Reject("the graph has no group '" + name + "' that can be pruned");
     if (choice.units != static_cast<std::int64_t>(group->units)) {
-      Refuse("group '" + name + "' has " + std::to_string(group->units) + " units, not " +
+      Reject("group '" + name + "' has " + std::to_string(group->units) + " units, not " +
              std::to_string(choice.units) + ": the plan was made for another graph");
     }
-    if (choice.keep.empty()) Refuse("group '" + name + "' must keep at least one unit");
+    if (choice.keep.empty()) Reject("group '" + name + "' must keep at least one unit");
     for (std::size_t i = 0; i < choice.keep.size(); ++i) {
       const bool fits = choice.keep[i] >= 0 && choice.keep[i] < choice.units &&
                         (i == 0 || choice.keep[i - 1] < choice.keep[i]);
       if (!fits) {
-        Refuse("group '" + name + "': the units to keep must ascend between 0 and " +
+        Reject("group '" + name + "': the units to keep must ascend between 0 and " +
                std::to_string(choice.units - 1));
       }
     }
@@ -413,7 +413,7 @@ std::vector<bool> KeptUnits(const PruneSpace& space, const PrunePlan& plan) {
     const auto owner = std::find_if(
         space.groups().begin(), space.groups().end(),
         [&](const PruneGroup& group) { return unit < group.first_unit + group.units; });
-    Refuse("a branch of group '" + owner->name + "' would be left without any channel");
+    Reject("a branch of group '" + owner->name + "' would be left without any channel");
   }
   return kept;
 }

@@ -10,13 +10,13 @@ namespace {
 // Limits of one axis and of the total. Longer axes are positions or words rather than channels, and
 // memory must be bounded. Axes beyond the limits count as unknown, so nothing is cut there.
 constexpr std::int64_t kLongestAxis = std::int64_t{1} << 17;
-constexpr std::size_t kMostElements = std::size_t{1} << 25;
+constexpr std::size_t kMaxElements = std::size_t{1} << 25;
 
 }  // namespace
 
 Axis AxisClasses::Add(std::int64_t size) {
   if (size < 0 || size > kLongestAxis ||
-      parent_.size() + static_cast<std::size_t>(size) > kMostElements) {
+      parent_.size() + static_cast<std::size_t>(size) > kMaxElements) {
     return {};
   }
   const auto first = static_cast<std::uint32_t>(parent_.size());

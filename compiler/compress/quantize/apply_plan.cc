@@ -15,7 +15,7 @@
 namespace msc {
 namespace {
 
-[[noreturn]] void Refuse(const std::string& what) {
+[[noreturn]] void Reject(const std::string& what) {
   throw UserError("quantize plan: " + what);
 }
 
@@ -34,15 +34,15 @@ void CheckScale(const std::string& name, const TensorScale& scale) {
   const bool normal = scale.scale >= std::numeric_limits<float>::min() &&
                       scale.scale <= std::numeric_limits<float>::max() &&
                       static_cast<double>(static_cast<float>(scale.scale)) == scale.scale;
-  if (!normal) Refuse("the scale of tensor '" + name + "' must be a positive normal 32-bit float");
+  if (!normal) Reject("the scale of tensor '" + name + "' must be a positive normal 32-bit float");
   const bool is_u8 = scale.dtype == "u8";
   if (!is_u8 && scale.dtype != "i8") {
-    Refuse("the type of tensor '" + name + "' must be i8 or u8, not '" + scale.dtype + "'");
+    Reject("the type of tensor '" + name + "' must be i8 or u8, not '" + scale.dtype + "'");
   }
-  if (scale.bits < 2 || scale.bits > 8) Refuse("tensor '" + name + "' must have 2 to 8 bits");
+  if (scale.bits < 2 || scale.bits > 8) Reject("tensor '" + name + "' must have 2 to 8 bits");
   const Levels levels = LevelsOf(scale);
   if (scale.zero_point < levels.least || scale.zero_point > levels.most) {
-    Refuse("the zero point of tensor '" + name + "' must be between " +
+    Reject("the zero point of tensor '" + name + "' must be between " +
            std::to_string(levels.least) + " and " + std::to_string(levels.most) + ", not " +
            std::to_string(scale.zero_point));
   }
@@ -67,7 +67,7 @@ class PlanApplier {
 
   void CheckTensors() const {
     for (const auto& [name, scale] : plan_.activations) {
-      if (graph_.FindValue(name) == kNoValue) Refuse("the graph has no tensor '" + name + "'");
+      if (graph_.FindValue(name) == kNoValue) Reject("the graph has no tensor '" + name + "'");
       CheckScale(name, scale);
     }
   }
@@ -77,25 +77,25 @@ class PlanApplier {
     for (const LayerChain& chain : chains_) known.insert(graph_.node(chain.producer).name);
     for (const auto& [name, precision] : plan_.layers) {
       if (!known.contains(name)) {
-        Refuse("the graph has no layer '" + name + "' whose precision can be chosen");
+        Reject("the graph has no layer '" + name + "' whose precision can be chosen");
       }
       if (precision != Precision::kF32) precisions_.emplace(graph_.FindNode(name), precision);
     }
     for (const auto& [name, grid] : plan_.weights) {
       if (!known.contains(name)) {
-        Refuse("the graph has no layer '" + name + "' whose weights have a grid");
+        Reject("the graph has no layer '" + name + "' whose weights have a grid");
       }
       const auto precision = precisions_.find(graph_.FindNode(name));
       if (precision == precisions_.end()) continue;
       if (precision->second == Precision::kBF16) {
-        Refuse("layer '" + name + "' is bf16, so its weights cannot have a grid");
+        Reject("layer '" + name + "' is bf16, so its weights cannot have a grid");
       }
       if (grid.group > 0) {
-        Refuse("layer '" + name + "' is int8, whose weights have one scale a channel, not groups");
+        Reject("layer '" + name + "' is int8, whose weights have one scale a channel, not groups");
       }
       const auto& zeros = grid.zero_points;
       if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) != zeros.end()) {
-        Refuse("layer '" + name + "' is int8, whose weights have one zero point, not several");
+        Reject("layer '" + name + "' is int8, whose weights have one zero point, not several");
       }
     }
   }
@@ -164,7 +164,7 @@ class PlanApplier {
     const std::string& name = graph_.value(Original(value)).name;
     const auto it = plan_.activations.find(name);
     if (it == plan_.activations.end()) {
-      Refuse("tensor '" + name + "' has no scale, but an int8 layer reads or writes it");
+      Reject("tensor '" + name + "' has no scale, but an int8 layer reads or writes it");
     }
     return it->second;
   }

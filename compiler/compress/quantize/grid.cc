@@ -20,7 +20,7 @@ using Order = std::vector<Eigen::Index>;
 
 constexpr float kLeastScale = std::numeric_limits<float>::min();
 /// Limit of the sweeps of the descent, which normally ends much earlier.
-constexpr int kMostSweeps = 100;
+constexpr int kMaxSweeps = 100;
 /// Fractions of a range that are tried for the best scale: 20/100 to 100/100.
 constexpr int kCandidates = 100;
 
@@ -102,7 +102,7 @@ class Row {
   void Descend(const Matrix& gram) {
     // Half the gradient of (rounded - wanted)^T gram (rounded - wanted).
     Vector slope = gram * (rounded_ - wanted_);
-    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+    for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
       bool moved = false;
       for (Eigen::Index i = 0; i < rounded_.size(); ++i) {
         const double own = gram(i, i);

@@ -14,8 +14,8 @@ namespace msc {
 namespace {
 
 /// Limit of exponents, which keeps products with weights normal numbers.
-constexpr int kMostExponent = 24;
-constexpr int kMostSweeps = 50;
+constexpr int kMaxExponent = 24;
+constexpr int kMaxSweeps = 50;
 
 /// Position of the channels in a value between its maker and a reader.
 struct Place {
@@ -271,7 +271,7 @@ std::vector<int> SmoothingExponents(std::span<const float> activation,
   for (std::size_t c = 0; c < logs.size(); ++c) {
     if (!(activation[c] > 0) || !(weight[c] > 0)) continue;
     exponents[c] =
-        std::clamp(static_cast<int>(std::lround(logs[c] - mean)), -kMostExponent, kMostExponent);
+        std::clamp(static_cast<int>(std::lround(logs[c] - mean)), -kMaxExponent, kMaxExponent);
   }
   return exponents;
 }
@@ -280,7 +280,7 @@ bool EqualizeLayers(Graph& graph) {
   std::vector<RescaleLink> links = FindRescaleLinks(graph);
   std::erase_if(links, [](const RescaleLink& link) { return link.from_norm; });
   bool changed = false;
-  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+  for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
     bool moved = false;
     for (const RescaleLink& link : links) {
       // Use the weights only: a bias has more bits, and is only added to their products.
@@ -292,7 +292,7 @@ bool EqualizeLayers(Graph& graph) {
         // Half of the ratio; ties are rounded towards 0, so that a second run finds 0.
         const double half = 0.5 * (std::log2(made[c]) - std::log2(read[c]));
         const double rounded = std::copysign(std::ceil(std::abs(half) - 0.5), half);
-        exponents[c] = std::clamp(static_cast<int>(rounded), -kMostExponent, kMostExponent);
+        exponents[c] = std::clamp(static_cast<int>(rounded), -kMaxExponent, kMaxExponent);
       }
       if (std::all_of(exponents.begin(), exponents.end(), [](int e) { return e == 0; })) continue;
       RescaleChannels(link, exponents, graph);

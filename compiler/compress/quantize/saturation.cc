@@ -8,7 +8,7 @@
 namespace msc {
 namespace {
 
-constexpr int kMostActivation = 255;
+constexpr int kMaxActivation = 255;
 
 bool Overflows(int sum) {
   return sum > 32767 || sum < -32768;
@@ -36,7 +36,7 @@ PairSums CheckPairSums(std::span<const std::int8_t> levels,
       const int b = row[i + step];
       const int above = std::max(a, 0) + std::max(b, 0);
       const int below = std::min(a, 0) + std::min(b, 0);
-      const bool can = Overflows(kMostActivation * above) || Overflows(kMostActivation * below);
+      const bool can = Overflows(kMaxActivation * above) || Overflows(kMaxActivation * below);
       ++pairs;
       possible += can ? 1 : 0;
       any = any || can;

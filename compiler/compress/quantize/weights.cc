@@ -181,10 +181,10 @@ void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
 std::vector<float> LeastWeightScales(const Graph& graph, const LayerChain& chain, float x_scale) {
   const auto bias = BiasOf(graph, chain);
   if (!bias) return {};
-  constexpr double kMostSteps = 1U << 30U;
+  constexpr double kMaxSteps = 1U << 30U;
   std::vector<float> least;
   for (const float value : *bias) {
-    const double scale = std::max(std::abs(static_cast<double>(value)) / kMostSteps,
+    const double scale = std::max(std::abs(static_cast<double>(value)) / kMaxSteps,
                                   static_cast<double>(kLeastScale));
     // The product of two floats may be rounded down, so add a margin.
     constexpr double kRoom = 1.000001;

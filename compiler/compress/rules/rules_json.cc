@@ -52,7 +52,7 @@ class RuleReader {
   }
 
  private:
-  [[noreturn]] void Refuse(const std::string& place, const std::string& why) const {
+  [[noreturn]] void Reject(const std::string& place, const std::string& why) const {
     throw UserError(what_ + ": " + (place.empty() ? "" : "'" + place + "' ") + why);
   }
   static std::string Item(const std::string& list, std::size_t i) {
@@ -60,7 +60,7 @@ class RuleReader {
   }
 
   void CheckKeys(const Json& json, const std::string& place, const Names& known) const {
-    if (!json.is_object()) Refuse(place, "must be an object");
+    if (!json.is_object()) Reject(place, "must be an object");
     for (const auto& [key, value] : json.items()) {
       if (std::find(known.begin(), known.end(), key) != known.end()) continue;
       throw UserError(what_ + ": unknown key '" + detail::Join(place, key) + "'" +
@@ -70,15 +70,15 @@ class RuleReader {
   [[nodiscard]] const Json& ListAt(const Json& json, const std::string& key,
                                    const std::string& place) const {
     const auto it = json.find(key);
-    if (it == json.end() || !it->is_array()) Refuse(detail::Join(place, key), "must be a list");
+    if (it == json.end() || !it->is_array()) Reject(detail::Join(place, key), "must be a list");
     return *it;
   }
   [[nodiscard]] std::string Text(const Json& json, const std::string& place) const {
-    if (!json.is_string()) Refuse(place, "must be a text");
+    if (!json.is_string()) Reject(place, "must be a text");
     return json.get<std::string>();
   }
   [[nodiscard]] Names Texts(const Json& json, const std::string& place) const {
-    if (!json.is_array() || json.empty()) Refuse(place, "must be a list of names");
+    if (!json.is_array() || json.empty()) Reject(place, "must be a list of names");
     Names names;
     for (std::size_t i = 0; i < json.size(); ++i) names.push_back(Text(json[i], Item(place, i)));
     return names;
@@ -87,7 +87,7 @@ class RuleReader {
     if (!json.contains("stages")) return {stage_};
     constexpr std::size_t kMost = 16;  // limits names times stages, which are all stored
     Names stages = Texts(json.at("stages"), detail::Join(place, "stages"));
-    if (stages.size() > kMost) Refuse(detail::Join(place, "stages"), "lists too many");
+    if (stages.size() > kMost) Reject(detail::Join(place, "stages"), "lists too many");
     return stages;
   }
 
@@ -110,7 +110,7 @@ class RuleReader {
     const Names known = {"pruner", "quantizer", "distiller", "tracker"};
     file_.tool = Text(json.at("tool_type"), "tool_type");
     if (std::find(known.begin(), known.end(), file_.tool) == known.end()) {
-      Refuse("tool_type", "is '" + file_.tool + "'" + DidYouMean(file_.tool, known));
+      Reject("tool_type", "is '" + file_.tool + "'" + DidYouMean(file_.tool, known));
     }
   }
 
@@ -121,7 +121,7 @@ class RuleReader {
               {"strategys", "marks", "tool_type", "plan_file", "options", "cache_processed",
                "tool_style", "config_style", "visualize", "debug_level", "verbose_step"});
     if (json.contains("options") && !json.at("options").empty()) {
-      Refuse(detail::Join(place, "options"), "are given on the command line here");
+      Reject(detail::Join(place, "options"), "are given on the command line here");
     }
     ReadToolType(json);
     ReadMarks(json);
@@ -142,13 +142,13 @@ class RuleReader {
     for (const Selector& selector : kSelectors) {
       const std::string key(selector.key);
       if (!json.contains(key)) continue;
-      if (rule.by != "default") Refuse(place, "selects in two ways; write two of them");
+      if (rule.by != "default") Reject(place, "selects in two ways; write two of them");
       rule.by = selector.by;
       rule.names = Texts(json.at(key), detail::Join(place, key));
     }
     const std::string methods = detail::Join(place, "methods");
     if (!json.contains("methods") || !json.at("methods").is_object()) {
-      Refuse(methods, "must be an object");
+      Reject(methods, "must be an object");
     }
     for (const auto& [of, method] : json.at("methods").items()) {
       rule.of = of;
@@ -163,19 +163,19 @@ class RuleReader {
     if (json.contains("by")) rule.by = Text(json.at("by"), detail::Join(place, "by"));
     const Names ways = {"tensor", "op_name", "op_type", "mark", "default"};
     if (std::find(ways.begin(), ways.end(), rule.by) == ways.end()) {
-      Refuse(detail::Join(place, "by"), "is '" + rule.by + "'" + DidYouMean(rule.by, ways));
+      Reject(detail::Join(place, "by"), "is '" + rule.by + "'" + DidYouMean(rule.by, ways));
     }
     if (rule.by == "tensor" || rule.by == "mark") rule.of = rule.by;
     if (json.contains("of")) rule.of = Text(json.at("of"), detail::Join(place, "of"));
     if (json.contains("names") == (rule.by == "default")) {
-      Refuse(place,
+      Reject(place,
              rule.by == "default" ? "is for all by default: it takes no 'names'" : "needs 'names'");
     }
     if (json.contains("names")) {
       rule.names = Texts(json.at("names"), detail::Join(place, "names"));
     }
     rule.stages = Stages(json, place);
-    if (!json.contains("method")) Refuse(place, "needs 'method'");
+    if (!json.contains("method")) Reject(place, "needs 'method'");
     rule.method = ReadMethod(json.at("method"), detail::Join(place, "method"), "name");
     file_.rules.push_back(std::move(rule));
   }
@@ -188,7 +188,7 @@ class RuleReader {
     } else if (json.is_object() && json.contains(name_key)) {
       method.name = Text(json.at(name_key), detail::Join(place, name_key));
     } else {
-      Refuse(place, "must be a name, or an object with '" + name_key + "'");
+      Reject(place, "must be a name, or an object with '" + name_key + "'");
     }
     // In "style.method", the only style here is "default".
     if (method.name.starts_with("default.")) method.name = method.name.substr(8);

@@ -45,15 +45,15 @@ class Descriptor {
   int fd_;
 };
 
-[[noreturn]] void Refuse(const std::string& location, const std::string& why) {
+[[noreturn]] void Reject(const std::string& location, const std::string& why) {
   throw UserError("external data " + QuoteForeign(location) + " " + why);
 }
 
 void CheckLocation(const std::string& location) {
-  if (location.empty()) Refuse(location, "has no file name");
-  if (location.size() > kLocationBytes) Refuse(location, "has too long a path");
-  if (location.find('\0') != std::string::npos) Refuse(location, "has a NUL in its path");
-  if (location.front() == '/') Refuse(location, "must be a path relative to the model");
+  if (location.empty()) Reject(location, "has no file name");
+  if (location.size() > kLocationBytes) Reject(location, "has too long a path");
+  if (location.find('\0') != std::string::npos) Reject(location, "has a NUL in its path");
+  if (location.front() == '/') Reject(location, "must be a path relative to the model");
 }
 
 /// Opens `location` with the same guarantees on kernels before 5.6: one component at a time.
@@ -88,12 +88,12 @@ Descriptor OpenBeneath(const Descriptor& folder, const std::string& location) {
 
 void CheckFile(const Descriptor& file, const ExternalPlace& place) {
   struct stat facts {};
-  if (fstat(file.get(), &facts) != 0) Refuse(place.location, "cannot be read");
-  if (!S_ISREG(facts.st_mode)) Refuse(place.location, "is not a regular file");
-  if (facts.st_nlink != 1) Refuse(place.location, "has other names (hard links)");
+  if (fstat(file.get(), &facts) != 0) Reject(place.location, "cannot be read");
+  if (!S_ISREG(facts.st_mode)) Reject(place.location, "is not a regular file");
+  if (facts.st_nlink != 1) Reject(place.location, "has other names (hard links)");
   const auto size = static_cast<std::uint64_t>(facts.st_size);
   if (place.offset > size || place.length > size - place.offset) {
-    Refuse(place.location, "has " + std::to_string(size) + " bytes, but the model wants " +
+    Reject(place.location, "has " + std::to_string(size) + " bytes, but the model wants " +
                                std::to_string(place.length) + " from byte " +
                                std::to_string(place.offset));
   }
@@ -105,11 +105,11 @@ ExternalFile::ExternalFile(const std::string& folder, ExternalPlace place)
     : place_(std::move(place)) {
   CheckLocation(place_.location);
   const Descriptor root(open(folder.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root.ok()) Refuse(place_.location, "cannot be found: no folder " + QuoteForeign(folder));
+  if (!root.ok()) Reject(place_.location, "cannot be found: no folder " + QuoteForeign(folder));
   Descriptor file = OpenBeneath(root, place_.location);
   if (!file.ok()) {
     const bool outside = errno == EXDEV || errno == ELOOP;
-    Refuse(place_.location, outside ? "leads out of the model's folder or through a link"
+    Reject(place_.location, outside ? "leads out of the model's folder or through a link"
                                     : SystemError("cannot be opened", errno).what());
   }
   CheckFile(file, place_);
@@ -128,7 +128,7 @@ void ExternalFile::Read(std::span<std::byte> out) const {
     const ssize_t got =
         pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(place_.offset + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) Refuse(place_.location, "could not be read to its end");
+    if (got <= 0) Reject(place_.location, "could not be read to its end");
     done += static_cast<std::size_t>(got);
   }
 }
@@ -141,7 +141,7 @@ std::string ExternalFile::Sha1Hex() const {
   while (true) {
     const ssize_t got = pread(fd_, piece.data(), piece.size(), at);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) Refuse(place_.location, "could not be read to its end");
+    if (got < 0) Reject(place_.location, "could not be read to its end");
     if (got == 0) return hash.Hex();
     hash.Add(std::span(piece).first(static_cast<std::size_t>(got)));
     at += got;
@@ -150,7 +150,7 @@ std::string ExternalFile::Sha1Hex() const {
 
 std::pair<std::uint64_t, std::uint64_t> ExternalFile::Identity() const {
   struct stat facts {};
-  if (fstat(fd_, &facts) != 0) Refuse(place_.location, "cannot be read");
+  if (fstat(fd_, &facts) != 0) Reject(place_.location, "cannot be read");
   return {facts.st_dev, facts.st_ino};
 }
 
@@ -161,13 +161,13 @@ void ExternalChecksums::Check(const std::string& location, const std::string& ch
   constexpr std::size_t kDigits = 40;
   if (wanted.size() != kDigits ||
       wanted.find_first_not_of("0123456789abcdef") != std::string::npos) {
-    Refuse(location, "has a checksum that is no SHA-1: " + QuoteForeign(checksum));
+    Reject(location, "has a checksum that is no SHA-1: " + QuoteForeign(checksum));
   }
   const ExternalFile file(folder_, {.location = location, .offset = 0, .length = 0});
   std::string& found = known_[file.Identity()];
   if (found.empty()) found = file.Sha1Hex();
   if (found == wanted) return;
-  Refuse(location, "is not the file that the model was written with: its SHA-1 is " + found +
+  Reject(location, "is not the file that the model was written with: its SHA-1 is " + found +
                        ", the model's checksum is " + wanted);
 }
 

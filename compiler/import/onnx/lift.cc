@@ -7,7 +7,7 @@
 
 namespace msc::detail {
 
-void Lift::Refuse(const std::string& why) const {
+void Lift::Reject(const std::string& why) const {
   throw UserError("node " + std::to_string(node.position) + " " + QuoteForeign(node.name) + " (" +
                   node.op + ", operator set " + std::to_string(opset) + "): " + why);
 }
@@ -35,7 +35,7 @@ T Lift::Take(std::string_view attr, T otherwise) {
   const auto it = node.attrs.find(attr);
   if (it == node.attrs.end()) return otherwise;
   T* value = std::get_if<T>(&it->second);
-  if (value == nullptr) Refuse("attribute '" + std::string(attr) + "' has the wrong type");
+  if (value == nullptr) Reject("attribute '" + std::string(attr) + "' has the wrong type");
   T taken = std::move(*value);
   node.attrs.erase(it);
   return taken;
@@ -48,7 +48,7 @@ template std::vector<std::int64_t> Lift::Take(std::string_view, std::vector<std:
 template std::vector<float> Lift::Take(std::string_view, std::vector<float>);
 
 void Lift::SetConstantInput(std::size_t index, std::string_view what, Tensor tensor) {
-  if (HasInput(index)) Refuse("gives '" + std::string(what) + "' as attribute and as input");
+  if (HasInput(index)) Reject("gives '" + std::string(what) + "' as attribute and as input");
   if (node.inputs.size() <= index) node.inputs.resize(index + 1);
   std::string name = graph.FreeValueName(node.name + "." + std::string(what));
   graph.AddConstant(name, std::move(tensor));

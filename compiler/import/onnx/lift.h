@@ -34,7 +34,7 @@ struct Lift {
   std::vector<PendingNode> after = {};      ///< nodes to insert behind `node`
 
   /// Throws UserError: the node is unsupported because of `why`.
-  [[noreturn]] void Refuse(const std::string& why) const;
+  [[noreturn]] void Reject(const std::string& why) const;
   [[nodiscard]] bool HasInput(std::size_t index) const;
   /// Returns the type of an input; undefined if absent.
   [[nodiscard]] ValueType InputType(std::size_t index) const;

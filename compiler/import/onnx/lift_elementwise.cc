@@ -15,7 +15,7 @@ Tensor Bound(const Lift& lift, float value) {
     return Tensor::From<double>(dtype, {}, wide);
   }
   if (dtype != DType::kF32 && dtype != DType::kUndefined) {
-    lift.Refuse("bounds are read for f32 and f64, not for " + std::string(Name(dtype)));
+    lift.Reject("bounds are read for f32 and f64, not for " + std::string(Name(dtype)));
   }
   const std::array<float, 1> one = {value};
   return Tensor::From<float>(DType::kF32, {}, one);
@@ -23,7 +23,7 @@ Tensor Bound(const Lift& lift, float value) {
 
 /// Converts Clip-6, whose bounds are attributes.
 void LiftClip(Lift& lift) {
-  if (lift.node.inputs.size() > 1) lift.Refuse("has bounds as inputs, which came with set 11");
+  if (lift.node.inputs.size() > 1) lift.Reject("has bounds as inputs, which came with set 11");
   if (lift.node.attrs.contains("min")) {
     lift.SetConstantInput(1, "min", Bound(lift, lift.Take("min", 0.0F)));
   }
@@ -35,16 +35,16 @@ void LiftClip(Lift& lift) {
 /// Converts Dropout to Identity, which it is in inference. Dropout-7 and -10 have a ratio
 /// attribute, Dropout-12 has ratio and training_mode inputs.
 void LiftDropout(Lift& lift) {
-  if (lift.IsRead(1)) lift.Refuse("the mask is used, which only training does");
+  if (lift.IsRead(1)) lift.Reject("the mask is used, which only training does");
   if (lift.HasInput(2)) {
     const TensorPtr training = lift.InputConstant(2);
     if (training == nullptr || training->dtype() != DType::kBool || training->size() != 1 ||
         training->Values<std::uint8_t>()[0] != 0) {
-      lift.Refuse("training_mode must be absent or a constant false");
+      lift.Reject("training_mode must be absent or a constant false");
     }
   }
   lift.node.op = "Identity";
-  if (lift.node.inputs.empty() || lift.node.outputs.empty()) lift.Refuse("has no input or output");
+  if (lift.node.inputs.empty() || lift.node.outputs.empty()) lift.Reject("has no input or output");
   lift.node.inputs.resize(1);
   lift.node.outputs.resize(1);
   lift.node.attrs.clear();

@@ -21,7 +21,7 @@ using Ints = std::vector<std::int64_t>;
 Ints ConstantList(const Lift& lift, std::size_t index, const std::string& what) {
   const TensorPtr tensor = lift.InputConstant(index);
   if (tensor == nullptr || tensor->dtype() != DType::kI64) {
-    lift.Refuse(what + " must be a constant list of i64");
+    lift.Reject(what + " must be a constant list of i64");
   }
   const auto values = tensor->Values<std::int64_t>();
   return {values.begin(), values.end()};
@@ -36,7 +36,7 @@ void LiftReduce(Lift& lift) {
   if (!axes.empty()) {
     lift.node.attrs["axes"] = std::move(axes);
   } else if (keeps_all) {
-    lift.Refuse("noop_with_empty_axes without axes is not supported");
+    lift.Reject("noop_with_empty_axes without axes is not supported");
   }
 }
 
@@ -46,7 +46,7 @@ void LiftSplit(Lift& lift) {
   const std::int64_t parts = lift.Take("num_outputs", std::int64_t{0});
   if (!counted || lift.HasInput(1)) return;
   if (parts != static_cast<std::int64_t>(lift.node.outputs.size()) || parts < 1) {
-    lift.Refuse("num_outputs is not the number of its outputs");
+    lift.Reject("num_outputs is not the number of its outputs");
   }
   const auto shape = lift.InputType(0).shape;
   const auto at = lift.node.attrs.find("axis");
@@ -62,7 +62,7 @@ void LiftSplit(Lift& lift) {
   const std::int64_t each = (size + parts - 1) / parts;
   Ints sizes(static_cast<std::size_t>(parts), each);
   sizes.back() = size - each * (parts - 1);
-  if (sizes.back() < 0) lift.Refuse("cannot be split in so many parts");
+  if (sizes.back() < 0) lift.Reject("cannot be split in so many parts");
   lift.SetConstantInput(1, "split", Tensor::From<std::int64_t>(DType::kI64, {parts}, sizes));
 }
 
@@ -72,12 +72,12 @@ void LiftPad(Lift& lift) {
   const Ints axes = ConstantList(lift, 3, "axes");
   const Ints pads = ConstantList(lift, 1, "pads with axes");
   const auto shape = lift.InputType(0).shape;
-  if (!shape || pads.size() != 2 * axes.size()) lift.Refuse("its axes do not fit its input");
+  if (!shape || pads.size() != 2 * axes.size()) lift.Reject("its axes do not fit its input");
   const std::size_t rank = shape->size();
   Ints all(2 * rank, 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const std::int64_t axis = axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(rank) : axes[i];
-    if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) lift.Refuse("an axis does not fit");
+    if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) lift.Reject("an axis does not fit");
     all[static_cast<std::size_t>(axis)] = pads[i];
     all[rank + static_cast<std::size_t>(axis)] = pads[axes.size() + i];
   }
@@ -91,26 +91,26 @@ void LiftPad(Lift& lift) {
 
 /// Rejects antialiasing, aspect ratios and a subset of axes of Resize-18.
 void LiftResize18(Lift& lift) {
-  if (lift.Take("antialias", std::int64_t{0}) != 0) lift.Refuse("antialias is not supported");
+  if (lift.Take("antialias", std::int64_t{0}) != 0) lift.Reject("antialias is not supported");
   if (lift.Take("keep_aspect_ratio_policy", std::string("stretch")) != "stretch") {
-    lift.Refuse("keep_aspect_ratio_policy is not supported");
+    lift.Reject("keep_aspect_ratio_policy is not supported");
   }
   const Ints axes = lift.Take("axes", Ints{});
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto shape = lift.InputType(0).shape;
     const bool all = shape && shape->size() == axes.size();
     if (!all || axes[i] != static_cast<std::int64_t>(i)) {
-      lift.Refuse("axes other than all, in order, are not supported");
+      lift.Reject("axes other than all, in order, are not supported");
     }
   }
 }
 
 /// Rejects a Cast to a type that Graph does not support.
-void RefuseNewerType(Lift& lift) {
+void RejectNewerType(Lift& lift) {
   const auto to = lift.node.attrs.find("to");
   if (to == lift.node.attrs.end() || !std::holds_alternative<std::int64_t>(to->second)) return;
   const std::string_view name = NewerTypeName(std::get<std::int64_t>(to->second));
-  if (!name.empty()) lift.Refuse("element type " + std::string(name) + " is not supported");
+  if (!name.empty()) lift.Reject("element type " + std::string(name) + " is not supported");
 }
 
 /// Removes `saturate` of Cast-19 and QuantizeLinear-19, which matters only for 8-bit floats; those
@@ -123,7 +123,7 @@ void DropSaturate(Lift& lift) {
 void LiftAveragePool(Lift& lift) {
   const Ints dilations = lift.Take("dilations", Ints{});
   if (std::any_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d != 1; })) {
-    lift.Refuse("dilations are not supported");
+    lift.Reject("dilations are not supported");
   }
 }
 
@@ -157,10 +157,10 @@ class Steps {
 /// Expands Gelu-20 as exporters to older sets do.
 void LiftGelu(Lift& lift) {
   if (lift.node.inputs.size() != 1 || lift.InputType(0).dtype != DType::kF32) {
-    lift.Refuse("is read for f32 only");
+    lift.Reject("is read for f32 only");
   }
   const std::string form = lift.Take("approximate", std::string("none"));
-  if (form != "none" && form != "tanh") lift.Refuse("approximate cannot be '" + form + "'");
+  if (form != "none" && form != "tanh") lift.Reject("approximate cannot be '" + form + "'");
   const std::string x = lift.node.inputs[0];
   Steps steps(lift);
   std::string gate;
@@ -184,7 +184,7 @@ void LiftGelu(Lift& lift) {
 constexpr std::array<LiftRule, 18> kRules = {{
     {"AveragePool", kNoEnd, LiftAveragePool, 19},
     {"Cast", kNoEnd, DropSaturate, 19},
-    {"Cast", kNoEnd, RefuseNewerType},
+    {"Cast", kNoEnd, RejectNewerType},
     {"CastLike", kNoEnd, DropSaturate, 19},
     {"Gelu", kNoEnd, LiftGelu, 20},
     {"Pad", kNoEnd, LiftPad, 18},

@@ -10,13 +10,13 @@ namespace {
 /// produces the outputs after the first.
 void LiftBatchNormalization(Lift& lift) {
   if (lift.opset < 9 && lift.Take("spatial", std::int64_t{1}) != 1) {
-    lift.Refuse("spatial = 0 is not supported");
+    lift.Reject("spatial = 0 is not supported");
   }
   if (lift.Take("training_mode", std::int64_t{0}) != 0) {
-    lift.Refuse("is in training mode; export the model for inference");
+    lift.Reject("is in training mode; export the model for inference");
   }
   for (std::size_t i = 1; i < lift.node.outputs.size(); ++i) {
-    if (lift.IsRead(i)) lift.Refuse("more than one output is used, which only training does");
+    if (lift.IsRead(i)) lift.Reject("more than one output is used, which only training does");
   }
   if (lift.node.outputs.size() > 1) lift.node.outputs.resize(1);
 }
@@ -39,7 +39,7 @@ void LiftSoftmax(Lift& lift) {
   if (axis == -1) return;
   if (type.shape && (axis + 1 == static_cast<std::int64_t>(type.shape->size()))) return;
   if (lift.node.inputs.size() != 1 || lift.node.outputs.size() != 1) {
-    lift.Refuse("needs one input and one output");
+    lift.Reject("needs one input and one output");
   }
   PendingNode shape = Step(lift, "Shape", "shape");
   shape.inputs = {lift.node.inputs[0]};

@@ -23,11 +23,11 @@ void LiftBroadcast(Lift& lift) {
   if (!broadcasts || !placed) return;
   const auto a = lift.InputType(0).shape;
   const auto b = lift.InputType(1).shape;
-  if (!a || !b) lift.Refuse("broadcasts along an axis, which needs inputs of known rank");
+  if (!a || !b) lift.Reject("broadcasts along an axis, which needs inputs of known rank");
   const auto a_rank = static_cast<std::int64_t>(a->size());
   const auto b_rank = static_cast<std::int64_t>(b->size());
   const std::int64_t first = axis < 0 ? axis + a_rank : axis;
-  if (first < 0 || first + b_rank > a_rank) lift.Refuse("axis does not fit its inputs");
+  if (first < 0 || first + b_rank > a_rank) lift.Reject("axis does not fit its inputs");
   if (first + b_rank == a_rank) return;
   std::vector<std::int64_t> axes(static_cast<std::size_t>(a_rank - first - b_rank));
   std::iota(axes.begin(), axes.end(), b_rank);
@@ -64,7 +64,7 @@ void LiftOldest(Lift& lift) {
     const bool concat = op == "Concat" && (lift.opset >= 4 || lift.node.attrs.contains("axis"));
     const bool cast = op == "Cast" && lift.opset >= 6;
     const bool tile = op == "Tile" && lift.opset >= 6;
-    if (!concat && !cast && !tile) lift.Refuse("its form before set 7 is not read");
+    if (!concat && !cast && !tile) lift.Reject("its form before set 7 is not read");
   }
 }
 

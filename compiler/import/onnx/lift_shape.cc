@@ -21,7 +21,7 @@ void LiftSplit(Lift& lift) {
 /// Converts Slice-1, whose parameters are attributes; absent axes mean 0, 1, ...
 void LiftSlice(Lift& lift) {
   if (!lift.node.attrs.contains("starts") || !lift.node.attrs.contains("ends")) {
-    lift.Refuse("needs attributes 'starts' and 'ends'");
+    lift.Reject("needs attributes 'starts' and 'ends'");
   }
   lift.ListToInput("starts", 1);
   lift.ListToInput("ends", 2);
@@ -30,13 +30,13 @@ void LiftSlice(Lift& lift) {
 
 /// Converts Pad-2, whose pads and value are attributes.
 void LiftPad(Lift& lift) {
-  if (!lift.node.attrs.contains("pads")) lift.Refuse("needs attribute 'pads'");
+  if (!lift.node.attrs.contains("pads")) lift.Reject("needs attribute 'pads'");
   lift.ListToInput("pads", 1);
   const float value = lift.Take("value", 0.0F);
   if (value == 0.0F) return;
   const DType dtype = lift.InputType(0).dtype;
   if (dtype != DType::kF32 && dtype != DType::kUndefined) {
-    lift.Refuse("a value other than 0 is read for f32, not for " + std::string(Name(dtype)));
+    lift.Reject("a value other than 0 is read for f32, not for " + std::string(Name(dtype)));
   }
   const std::array<float, 1> one = {value};
   lift.SetConstantInput(2, "value", Tensor::From<float>(DType::kF32, {}, one));
@@ -44,7 +44,7 @@ void LiftPad(Lift& lift) {
 
 /// Converts TopK-1, whose k is an attribute.
 void LiftTopK(Lift& lift) {
-  if (!lift.node.attrs.contains("k")) lift.Refuse("needs attribute 'k'");
+  if (!lift.node.attrs.contains("k")) lift.Reject("needs attribute 'k'");
   const std::array<std::int64_t, 1> k = {lift.Take("k", std::int64_t{0})};
   lift.SetConstantInput(1, "k", Tensor::From<std::int64_t>(DType::kI64, {1}, k));
 }
@@ -69,7 +69,7 @@ void MakeAsymmetricResize(Lift& lift) {
 
 void CheckScalesGrow(const Lift& lift, std::span<const float> scales) {
   if (std::any_of(scales.begin(), scales.end(), [](float s) { return !(s >= 1.0F); })) {
-    lift.Refuse("shrinks its input, for which set 10 does not say which pixel is read");
+    lift.Reject("shrinks its input, for which set 10 does not say which pixel is read");
   }
 }
 
@@ -81,14 +81,14 @@ void LiftUpsample(Lift& lift) {
         1, "scales",
         Tensor::From<float>(DType::kF32, {static_cast<std::int64_t>(scales.size())}, scales));
   }
-  if (lift.node.inputs.size() != 2) lift.Refuse("needs an input and scales");
+  if (lift.node.inputs.size() != 2) lift.Reject("needs an input and scales");
   MakeAsymmetricResize(lift);
 }
 
 void LiftResize10(Lift& lift) {
   const TensorPtr scales = lift.InputConstant(1);
   if (lift.node.inputs.size() != 2 || scales == nullptr || scales->dtype() != DType::kF32) {
-    lift.Refuse("needs an input and constant scales");
+    lift.Reject("needs an input and constant scales");
   }
   CheckScalesGrow(lift, scales->Values<float>());
   MakeAsymmetricResize(lift);

@@ -20,22 +20,22 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little-endian");
 
-[[noreturn]] void Refuse(const std::string& what, const std::string& why) {
+[[noreturn]] void Reject(const std::string& what, const std::string& why) {
   throw UserError(what + " " + why);
 }
 
 Dims ReadDims(const onnx::TensorProto& proto, const std::string& what, const ImportLimits& limits) {
   const auto& sizes = proto.dims();
   if (static_cast<std::uint64_t>(sizes.size()) > limits.rank) {
-    Refuse(what, "has " + std::to_string(sizes.size()) + " dimensions; at most " +
+    Reject(what, "has " + std::to_string(sizes.size()) + " dimensions; at most " +
                      std::to_string(limits.rank) + " are read");
   }
   std::int64_t count = 1;
   for (const std::int64_t size : sizes) {
-    if (size < 0) Refuse(what, "has a negative size " + std::to_string(size));
+    if (size < 0) Reject(what, "has a negative size " + std::to_string(size));
     if (size > limits.dim || __builtin_mul_overflow(count, size, &count) ||
         count > limits.elements) {
-      Refuse(what, "is too large: size " + std::to_string(size));
+      Reject(what, "is too large: size " + std::to_string(size));
     }
   }
   return {sizes.begin(), sizes.end()};
@@ -44,7 +44,7 @@ Dims ReadDims(const onnx::TensorProto& proto, const std::string& what, const Imp
 void CheckPayload(const std::string& what, std::uint64_t found, std::uint64_t wanted,
                   std::string_view unit) {
   if (found == wanted) return;
-  Refuse(what, "holds " + std::to_string(found) + " " + std::string(unit) +
+  Reject(what, "holds " + std::to_string(found) + " " + std::string(unit) +
                    " where its shape and type need " + std::to_string(wanted));
 }
 
@@ -53,7 +53,7 @@ std::uint64_t ReadCount(const std::string& text, const std::string& what, const 
   const char* end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error != std::errc() || stop != end) {
-    Refuse(what, "has an external data " + key + " that is no number: " + QuoteForeign(text));
+    Reject(what, "has an external data " + key + " that is no number: " + QuoteForeign(text));
   }
   return value;
 }
@@ -74,9 +74,9 @@ ExternalPlace ReadPlace(const onnx::TensorProto& proto, const std::string& what,
 Tensor ReadExternal(const onnx::TensorProto& proto, const std::string& what,
                     const std::string& folder, std::pair<DType, Dims> type) {
   if (folder.empty()) {
-    Refuse(what, "lies in an external file, which is not read here: import the model by its path");
+    Reject(what, "lies in an external file, which is not read here: import the model by its path");
   }
-  if (type.first == DType::kString) Refuse(what, "cannot keep strings in an external file");
+  if (type.first == DType::kString) Reject(what, "cannot keep strings in an external file");
   const auto bytes = static_cast<std::uint64_t>(ElementCount(type.second)) * ByteSize(type.first);
   ExternalPlace place = ReadPlace(proto, what, bytes);
   try {
@@ -97,7 +97,7 @@ void CopyField(const Field& field, const std::string& what, Tensor& tensor) {
     const auto value = field.Get(static_cast<int>(i));
     if constexpr (std::is_integral_v<T>) {
       if (!std::in_range<T>(value)) {
-        Refuse(what, "holds " + std::to_string(value) + ", which does not fit " +
+        Reject(what, "holds " + std::to_string(value) + ", which does not fit " +
                          std::string(Name(tensor.dtype())));
       }
     }
@@ -179,14 +179,14 @@ void CheckBools(const Tensor& tensor, const std::string& what) {
   if (tensor.dtype() != DType::kBool) return;
   const auto values = tensor.Values<std::uint8_t>();
   if (std::any_of(values.begin(), values.end(), [](std::uint8_t v) { return v > 1; })) {
-    Refuse(what, "holds a bool that is neither 0 nor 1");
+    Reject(what, "holds a bool that is neither 0 nor 1");
   }
 }
 
 Shape ReadShape(const onnx::TensorShapeProto& proto, const std::string& what,
                 const ImportLimits& limits) {
   if (static_cast<std::uint64_t>(proto.dim_size()) > limits.rank) {
-    Refuse(what, "has " + std::to_string(proto.dim_size()) + " dimensions; at most " +
+    Reject(what, "has " + std::to_string(proto.dim_size()) + " dimensions; at most " +
                      std::to_string(limits.rank) + " are read");
   }
   Shape shape;
@@ -194,10 +194,10 @@ Shape ReadShape(const onnx::TensorShapeProto& proto, const std::string& what,
     if (dim.has_dim_value()) {
       // Exporters write -1 for an unknown size; an earlier specification allowed it.
       if (dim.dim_value() > limits.dim) {
-        Refuse(what, "is too large: size " + std::to_string(dim.dim_value()));
+        Reject(what, "is too large: size " + std::to_string(dim.dim_value()));
       }
       if (dim.dim_value() < -1) {
-        Refuse(what, "has a negative size " + std::to_string(dim.dim_value()));
+        Reject(what, "has a negative size " + std::to_string(dim.dim_value()));
       }
       shape.push_back(dim.dim_value() < 0 ? Dim() : Dim(dim.dim_value()));
     } else if (!dim.dim_param().empty()) {
@@ -210,10 +210,10 @@ Shape ReadShape(const onnx::TensorShapeProto& proto, const std::string& what,
   return shape;
 }
 
-[[noreturn]] void RefuseElementType(const std::string& what, std::int64_t number) {
+[[noreturn]] void RejectElementType(const std::string& what, std::int64_t number) {
   const std::string_view name = NewerTypeName(number);
-  if (name.empty()) Refuse(what, "has unknown element type " + std::to_string(number));
-  Refuse(what, "has element type " + std::string(name) + ", which is not supported");
+  if (name.empty()) Reject(what, "has unknown element type " + std::to_string(number));
+  Reject(what, "has element type " + std::string(name) + ", which is not supported");
 }
 
 }  // namespace
@@ -269,20 +269,20 @@ std::optional<DType> FromOnnxType(std::int64_t number) {
 Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
                        const ImportOptions& options) {
   const auto dtype = FromOnnxType(proto.data_type());
-  if (!dtype) RefuseElementType(what, proto.data_type());
-  if (proto.has_segment()) Refuse(what, "is split into segments, which are not supported");
+  if (!dtype) RejectElementType(what, proto.data_type());
+  if (proto.has_segment()) Reject(what, "is split into segments, which are not supported");
   Dims dims = ReadDims(proto, what, options.limits);
   const auto count = static_cast<std::uint64_t>(ElementCount(dims));
   const std::uint64_t bytes = count * ByteSize(*dtype);
   if (bytes > options.limits.tensor_bytes) {
-    Refuse(what, "is too large: " + std::to_string(bytes) + " bytes");
+    Reject(what, "is too large: " + std::to_string(bytes) + " bytes");
   }
   const bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
   const bool complex = *dtype == DType::kC64 || *dtype == DType::kC128;
   const int typed = FieldSize(proto, *dtype);
   if (typed != AllFieldSizes(proto) || (proto.has_raw_data() && typed > 0) ||
       (external && (typed > 0 || proto.has_raw_data()))) {
-    Refuse(what, "holds its values in several or in the wrong fields");
+    Reject(what, "holds its values in several or in the wrong fields");
   }
   if (external) {
     Tensor tensor = ReadExternal(proto, what, options.external_folder, {*dtype, std::move(dims)});
@@ -291,7 +291,7 @@ Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
   }
   // Check before allocating memory: the file may claim sizes that it does not contain.
   if (proto.has_raw_data()) {
-    if (*dtype == DType::kString) Refuse(what, "cannot keep strings as raw bytes");
+    if (*dtype == DType::kString) Reject(what, "cannot keep strings as raw bytes");
     CheckPayload(what, proto.raw_data().size(), bytes, "bytes");
   } else {
     CheckPayload(what, static_cast<std::uint64_t>(typed), count * (complex ? 2 : 1), "values");
@@ -325,11 +325,11 @@ ValueType ReadTypeProto(const onnx::TypeProto& proto, const std::string& what,
                    : sequence           ? Container::kSequence
                                         : Container::kTensor;
   if (inner->value_case() == onnx::TypeProto::VALUE_NOT_SET && !optional && !sequence) return type;
-  if (!inner->has_tensor_type()) Refuse(what, "has a type that is not supported (map or sparse)");
+  if (!inner->has_tensor_type()) Reject(what, "has a type that is not supported (map or sparse)");
   const auto& tensor = inner->tensor_type();
   if (tensor.elem_type() != onnx::TensorProto::UNDEFINED) {
     const auto dtype = FromOnnxType(tensor.elem_type());
-    if (!dtype) RefuseElementType(what, tensor.elem_type());
+    if (!dtype) RejectElementType(what, tensor.elem_type());
     type.dtype = *dtype;
   }
   if (tensor.has_shape()) type.shape = ReadShape(tensor.shape(), what, limits);

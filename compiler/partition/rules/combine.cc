@@ -8,8 +8,8 @@
 namespace msc {
 namespace {
 
-constexpr std::size_t kMostOffered = 100'000;
-constexpr std::size_t kMostProducts = 1'000;  ///< of producers of the fields of one tuple
+constexpr std::size_t kMaxOffered = 100'000;
+constexpr std::size_t kMaxProducts = 1'000;  ///< of producers of the fields of one tuple
 
 /// Calls `visit(upstream, downstream)` for each touching pair that was not tried before.
 template <class Visit>
@@ -66,7 +66,7 @@ class TupleUnions {
         for (const std::size_t producer : leaving_[field]) {
           const SubGraph& part = round_.all()[producer].sub_graph;
           if (producer == consumer_ || part.inside.Intersects(partial.sub_graph.inside)) continue;
-          if (next.size() == kMostProducts) break;
+          if (next.size() == kMaxProducts) break;
           next.push_back({DisjointUnion(flow, partial.sub_graph, part),
                           partial.any_new || producer >= round_.first_new()});
         }
@@ -94,8 +94,8 @@ void CombineRound::Add(Offered offered) {
   std::vector<IndexSet> nested;
   for (const NestedSubGraph& part : offered.sub_graph.nested) nested.push_back(part.nodes);
   if (!seen_.emplace(offered.sub_graph.inside, std::move(nested)).second) return;
-  if (seen_.size() > kMostOffered) {
-    throw UserError("the partition rules make more than " + std::to_string(kMostOffered) +
+  if (seen_.size() > kMaxOffered) {
+    throw UserError("the partition rules make more than " + std::to_string(kMaxOffered) +
                     " sub-graphs; lower their largest depth (max_depth)");
   }
   added_.push_back(std::move(offered));

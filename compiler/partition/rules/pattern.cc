@@ -7,8 +7,8 @@
 namespace msc {
 namespace {
 
-constexpr std::size_t kMostMatches = 1000;
-constexpr std::size_t kMostPairs = 10'000;
+constexpr std::size_t kMaxMatches = 1000;
+constexpr std::size_t kMaxPairs = 10'000;
 /// Stands for an operand that is a weight and thus part of the node that reads it.
 constexpr FlowIndex kWeight = kNoFlow - 1;
 
@@ -105,7 +105,7 @@ class Matcher {
   }
 
   static void Append(IndexSet set, Sets& sets) {
-    if (sets.size() < kMostMatches && std::find(sets.begin(), sets.end(), set) == sets.end()) {
+    if (sets.size() < kMaxMatches && std::find(sets.begin(), sets.end(), set) == sets.end()) {
       sets.push_back(std::move(set));
     }
   }
@@ -115,7 +115,7 @@ class Matcher {
     std::size_t pairs = 0;
     for (const IndexSet& left : a) {
       for (const IndexSet& right : b) {
-        if (++pairs > kMostPairs) return product;
+        if (++pairs > kMaxPairs) return product;
         Append(left | right, product);
       }
     }

@@ -13,8 +13,8 @@
 namespace msc {
 namespace {
 
-constexpr std::size_t kMostBytes = 2000;
-constexpr std::size_t kMostLevels = 32;
+constexpr std::size_t kMaxBytes = 2000;
+constexpr std::size_t kMaxLevels = 32;
 
 constexpr std::array<std::string_view, 10> kEitherWay = {"Add", "And", "Equal", "Max", "Mean",
                                                          "Min", "Mul", "Or",    "Sum", "Xor"};
@@ -51,18 +51,18 @@ bool MayBeEmpty(const Pattern& pattern) {
                      [](const PatternPtr& part) { return MayBeEmpty(*part); });
 }
 
-/// A recursive descent parser; kMostLevels bounds its depth.
+/// A recursive descent parser; kMaxLevels bounds its depth.
 class Parser {
  public:
   Parser(std::string_view text, const std::string& what) : text_(text), what_(what) {}
 
   PatternPtr Whole() {
-    if (text_.size() > kMostBytes) {
+    if (text_.size() > kMaxBytes) {
       throw UserError(what_ + " has " + std::to_string(text_.size()) +
-                      " bytes; write one of at most " + std::to_string(kMostBytes));
+                      " bytes; write one of at most " + std::to_string(kMaxBytes));
     }
     PatternPtr pattern = Choice(0);
-    if (at_ < text_.size()) Refuse("'|' or the end belongs here, not " + Shown(text_[at_]));
+    if (at_ < text_.size()) Reject("'|' or the end belongs here, not " + Shown(text_[at_]));
     if (MayBeEmpty(*pattern)) {
       throw UserError(what_ +
                       " may match without a node; write an operator, such as Relu(*), in each of "
@@ -72,10 +72,10 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void RefuseAt(std::size_t at, const std::string& why) const {
+  [[noreturn]] void RejectAt(std::size_t at, const std::string& why) const {
     throw UserError(what_ + ", column " + std::to_string(at + 1) + ": " + why);
   }
-  [[noreturn]] void Refuse(const std::string& why) const { RefuseAt(at_, why); }
+  [[noreturn]] void Reject(const std::string& why) const { RejectAt(at_, why); }
 
   void SkipSpaces() {
     while (at_ < text_.size() && text_[at_] == ' ') ++at_;
@@ -90,8 +90,8 @@ class Parser {
   }
 
   PatternPtr Choice(std::size_t level) {
-    if (level == kMostLevels) {
-      Refuse("this is nested deeper than " + std::to_string(kMostLevels) + " levels");
+    if (level == kMaxLevels) {
+      Reject("this is nested deeper than " + std::to_string(kMaxLevels) + " levels");
     }
     PatternPtr pattern = Term(level);
     while (Take('|')) pattern = Either(std::move(pattern), Term(level));
@@ -104,7 +104,7 @@ class Parser {
     if (Take('*')) return Any();
     if (Take('(')) {
       PatternPtr pattern = Choice(level + 1);
-      if (!Take(')')) Refuse("')' belongs here" + InsteadOf());
+      if (!Take(')')) Reject("')' belongs here" + InsteadOf());
       return pattern;
     }
     if (text_.substr(at_).starts_with(kConstant)) {
@@ -112,7 +112,7 @@ class Parser {
       return AnyConstant();
     }
     if (at_ == text_.size() || !StartsName(text_[at_])) {
-      Refuse("an operator, '*', '$const' or '(' belongs here" + InsteadOf());
+      Reject("an operator, '*', '$const' or '(' belongs here" + InsteadOf());
     }
     return Operator(level);
   }
@@ -122,7 +122,7 @@ class Parser {
     const bool optional = Take('?');
     if (!Take('(')) {
       if (optional) {
-        Refuse("write what " + name + " may be wrapped around: " + name + "?(...)");
+        Reject("write what " + name + " may be wrapped around: " + name + "?(...)");
       }
       return CallOf(std::move(name));
     }
@@ -131,7 +131,7 @@ class Parser {
     do {
       operands.push_back(Choice(level + 1));
     } while (Take(','));
-    if (!Take(')')) Refuse("')' or ',' belongs here" + InsteadOf());
+    if (!Take(')')) Reject("')' or ',' belongs here" + InsteadOf());
     PatternPtr inner = operands.front();
     PatternPtr call = MakeCall(std::move(name), std::move(operands));
     return optional ? Either(std::move(call), std::move(inner)) : call;
@@ -145,7 +145,7 @@ class Parser {
     const bool domain = dot != std::string::npos;
     if (Ops().Find(domain ? name.substr(0, dot) : "", domain ? name.substr(dot + 1) : name) ==
         nullptr) {
-      RefuseAt(begin, "there is no operator '" + name + "'" + DidYouMean(name, OperatorNames()));
+      RejectAt(begin, "there is no operator '" + name + "'" + DidYouMean(name, OperatorNames()));
     }
     return name;
   }

@@ -13,7 +13,7 @@ namespace {
 
 using Found = std::vector<Offered>;
 
-constexpr std::size_t kMostNeighbours = 8;  ///< in a family of siblings
+constexpr std::size_t kMaxNeighbours = 8;  ///< in a family of siblings
 
 Offered Single(const DataflowGraph& flow, std::size_t node, const std::string& rule) {
   return {rule, SubGraph(flow, IndexSet::Range(flow.size(), node, node + 1))};
@@ -132,13 +132,13 @@ Rule SiblingRule(std::string op) {
       for (std::size_t begin = 0; begin < members.size(); ++begin) {
         IndexSet nodes = flow.EmptySet();
         nodes.Insert(members[begin]);
-        const std::size_t end = std::min(members.size(), begin + kMostNeighbours);
+        const std::size_t end = std::min(members.size(), begin + kMaxNeighbours);
         for (std::size_t last = begin + 1; last < end; ++last) {
           nodes.Insert(members[last]);
           found.push_back({"siblings", SubGraph(flow, nodes)});
         }
       }
-      if (members.size() <= kMostNeighbours) continue;
+      if (members.size() <= kMaxNeighbours) continue;
       found.push_back({"siblings", SubGraph(flow, IndexSet(flow.size(), members))});
     }
     return found;

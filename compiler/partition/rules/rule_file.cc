@@ -18,8 +18,8 @@
 namespace msc {
 namespace {
 
-constexpr std::size_t kMostRules = 200;
-constexpr std::size_t kMostLetters = 40;
+constexpr std::size_t kMaxRules = 200;
+constexpr std::size_t kMaxLetters = 40;
 
 /// Names of the rules of GenerateCandidates itself.
 constexpr std::array<std::string_view, 6> kTaken = {"unit",  "run",         "greedy",
@@ -65,10 +65,10 @@ bool InName(char c) {
 }
 
 void CheckName(const std::string& name, const std::string& path) {
-  const bool fits = !name.empty() && name.size() <= kMostLetters && name.front() != ' ' &&
+  const bool fits = !name.empty() && name.size() <= kMaxLetters && name.front() != ' ' &&
                     name.back() != ' ' && std::all_of(name.begin(), name.end(), InName);
   if (!fits) {
-    throw UserError("'" + path + ".name' must be 1 to " + std::to_string(kMostLetters) +
+    throw UserError("'" + path + ".name' must be 1 to " + std::to_string(kMaxLetters) +
                     " letters, digits, '_', '-', '.' or inner spaces");
   }
   if (std::find(kTaken.begin(), kTaken.end(), name) != kTaken.end()) {
@@ -83,7 +83,7 @@ void CheckOperator(const std::string& name, const std::string& path) {
     known.push_back(op->domain.empty() ? op->name : op->domain + "." + op->name);
   }
   if (std::find(known.begin(), known.end(), name) != known.end()) return;
-  throw UserError("'" + path + "': there is no operator '" + name.substr(0, kMostLetters) + "'" +
+  throw UserError("'" + path + "': there is no operator '" + name.substr(0, kMaxLetters) + "'" +
                   DidYouMean(name, known));
 }
 
@@ -103,7 +103,7 @@ Rule Combined(const Entry& entry, const std::string& path,
   for (const std::string& name : std::set(entry.combine->begin(), entry.combine->end())) {
     const auto it = before.find(name);
     if (it == before.end()) {
-      throw UserError("'" + path + ".combine' names '" + name.substr(0, kMostLetters) +
+      throw UserError("'" + path + ".combine' names '" + name.substr(0, kMaxLetters) +
                       "', which is no rule before it without combine" + DidYouMean(name, names));
     }
     parts.push_back(it->second);
@@ -138,8 +138,8 @@ Rule RuleOf(const Entry& entry, const std::string& path,
 }
 
 PartitionRules SetOf(File file) {
-  if (file.rules.size() > kMostRules) {
-    throw UserError("'rules' must be at most " + std::to_string(kMostRules) + ", not " +
+  if (file.rules.size() > kMaxRules) {
+    throw UserError("'rules' must be at most " + std::to_string(kMaxRules) + ", not " +
                     std::to_string(file.rules.size()));
   }
   PartitionRules set{.rules = {}, .only = std::move(file.only)};

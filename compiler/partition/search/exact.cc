@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kFirstWidth = 8;
 constexpr std::size_t kLastWidth = 4096;
 /// Limit of the number of cuts, at which the search ends with the best cover it has.
-constexpr std::size_t kMostCuts = 2000;
+constexpr std::size_t kMaxCuts = 2000;
 
 /// Nodes [begin, end) and the cuts that apply to them.
 struct Segment {
@@ -103,7 +103,7 @@ class SegmentSolver {
       // Pieces are sorted by first node, so indices in rising order are, too.
       std::sort(cut.begin(), cut.end());
       InsertCut(table_, std::move(cut), segment_.cuts);
-      if (segment_.cuts.size() > kMostCuts) {
+      if (segment_.cuts.size() > kMaxCuts) {
         result.pieces.clear();
         result.cost = kNever;
         result.complete = false;

@@ -31,7 +31,7 @@ namespace {
 /// is exact.
 bool ExactInF32(const ConvProblem& problem) {
   const Dims& w = problem.weights->dims();
-  return w[2] * w[3] * 255 * 128 + kMostWholeBias < (std::int64_t{1} << 24U);
+  return w[2] * w[3] * 255 * 128 + kMaxWholeBias < (std::int64_t{1} << 24U);
 }
 
 ConvShape ShapeOf(const ConvProblem& problem, DType x) {

@@ -226,9 +226,9 @@ void ProductWriter::WriteSums(const At& at, const Expr& column, Size size, std::
 std::int64_t ProductWriter::FetchedAStep(int vectors) const {
   // With more tiles, the first reading of the weights hardly matters, and the steps would prefetch
   // each cache line repeatedly.
-  constexpr std::int64_t kMostTiles = 64;
+  constexpr std::int64_t kMaxTiles = 64;
   const std::int64_t tiles = TilesOfRows();
-  if (tile_.order != LoopOrder::kChannelsOuter || tiles < 2 || tiles > kMostTiles) return 0;
+  if (tile_.order != LoopOrder::kChannelsOuter || tiles < 2 || tiles > kMaxTiles) return 0;
   return CeilDiv(product_.step() * vectors * lanes_, tiles);
 }
 

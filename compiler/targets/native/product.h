@@ -52,7 +52,7 @@ struct Product {
   [[nodiscard]] std::int64_t steps() const { return kernel_h * runs() * run_steps(); }
   [[nodiscard]] std::int64_t weights() const { return steps() * step(); }
 };
-/// Largest depth of byte products whose sums, with a bias of at most kMostWholeBias, fit in i32:
+/// Largest depth of byte products whose sums, with a bias of at most kMaxWholeBias, fit in i32:
 /// 255 * 128 * 65536 + 2^22 < 2^31.
 inline constexpr std::int64_t kDeepestBytes = 65536;
 

@@ -80,9 +80,9 @@ std::vector<std::int32_t> WholeBias(const Graph& graph, const Node& node) {
     const double steps = value / (x_scale * w_scale);
     const double near = std::nearbyint(steps);
     // Scale and bias were each rounded to f32: 2^-22 is more than both relative errors.
-    constexpr double kRounding = 1.0 / static_cast<double>(kMostWholeBias);
+    constexpr double kRounding = 1.0 / static_cast<double>(kMaxWholeBias);
     const bool is_whole = std::abs(steps - near) <= kRounding * std::max(1.0, std::abs(near));
-    if (!is_whole || std::abs(near) > static_cast<double>(kMostWholeBias)) return {};
+    if (!is_whole || std::abs(near) > static_cast<double>(kMaxWholeBias)) return {};
     whole.push_back(static_cast<std::int32_t>(near));
   }
   return whole;

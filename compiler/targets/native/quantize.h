@@ -34,7 +34,7 @@ namespace msc::native {
 /// from it and stay exact. Empty if there is no such bias.
 [[nodiscard]] std::vector<std::int32_t> WholeBias(const Graph& graph, const Node& node);
 /// Largest absolute entry of a whole bias: f32 represents it exactly, also added to sums of 2^23.
-inline constexpr std::int64_t kMostWholeBias = std::int64_t{1} << 22U;
+inline constexpr std::int64_t kMaxWholeBias = std::int64_t{1} << 22U;
 
 /// Returns whether f(x * s) = f(x) * s for s > 0, once the bounds of Clip are scaled.
 [[nodiscard]] bool CommutesWithScale(const Activation& activation);

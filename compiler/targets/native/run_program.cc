@@ -63,8 +63,8 @@ void CloseOthers(int report) {
   ::dup3(kept, kReportFd, O_CLOEXEC);
   if (::syscall(SYS_close_range, kReportFd + 1, ~0U, 0) == 0) return;
   // For kernels before 5.9.
-  constexpr int kMostFds = 65536;
-  for (int fd = kReportFd + 1; fd < kMostFds; ++fd) ::close(fd);
+  constexpr int kMaxFds = 65536;
+  for (int fd = kReportFd + 1; fd < kMaxFds; ++fd) ::close(fd);
 }
 
 [[noreturn]] void BecomeProgram(const Plan& plan) {

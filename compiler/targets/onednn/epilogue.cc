@@ -184,14 +184,14 @@ namespace {
 /// enough that a bias is at most 1e30 of them: the sums, at most 1e10 units, are negligible beside
 /// such a bias, as they should be.
 std::vector<float> StepsOf(const Epilogue& epilogue) {
-  constexpr float kMostSteps = 1e30F;
+  constexpr float kMaxSteps = 1e30F;
   std::vector<float> steps = epilogue.w_scale;
   for (float& step : steps) {
     step = std::max(step * epilogue.attrs.x.scale, std::numeric_limits<float>::min());
   }
   for (std::size_t c = 0; c < epilogue.bias.size(); ++c) {
     float& step = steps[steps.size() == 1 ? 0 : c];
-    step = std::max(step, std::abs(epilogue.bias[c]) / kMostSteps);
+    step = std::max(step, std::abs(epilogue.bias[c]) / kMaxSteps);
   }
   return steps;
 }

@@ -50,7 +50,7 @@ void RunNode(const NodeCall& call, NodeInputs& inputs, const StepContext& contex
           "a reference kernel gives the types that inference promised");
     if (outputs[i].dims() != call.expected[i].dims()) {
       // The values of inputs may decide a shape; the model was compiled for the declared one.
-      RefuseNode(call.node, "makes output " + std::to_string(i) + " of shape " +
+      RejectNode(call.node, "makes output " + std::to_string(i) + " of shape " +
                                 ToString(outputs[i].dims()) +
                                 " of these inputs, but the model was compiled for " +
                                 ToString(call.expected[i].dims()));

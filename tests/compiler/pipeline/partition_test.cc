@@ -310,7 +310,7 @@ TEST_P(ShippedModel, KeepsOneCopyOfItsWeights) {
   strategy_.partition = Slices(graph_, 1, {"reference"});
   const Lowered cut = LowerFor(applied, strategy_, targets_, {});
   EXPECT_EQ(Count(cut.graph).weight_bytes, Count(whole.graph).weight_bytes);
-  EXPECT_EQ(RefusedNodes(cut, targets_), std::vector<std::string>());
+  EXPECT_EQ(RejectedNodes(cut, targets_), std::vector<std::string>());
 }
 
 INSTANTIATE_TEST_SUITE_P(, ShippedModel,
@@ -412,7 +412,7 @@ TEST(Partition, SaysWhichNodesATargetRefuses) {
   Strategy strategy;
   strategy.target = "reference";
   strategy.partition = {{{"a", "c"}, "blas"}};
-  EXPECT_EQ(RefusedNodes(LowerFor(graph, strategy, targets, {}), targets),
+  EXPECT_EQ(RejectedNodes(LowerFor(graph, strategy, targets, {}), targets),
             (std::vector<std::string>{"a", "c"}));
   EXPECT_TRUE(Compile(graph, strategy, targets, {}).ok()) << "reference runs them";
 }

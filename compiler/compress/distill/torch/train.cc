@@ -28,7 +28,7 @@ namespace {
 using at::Tensor;
 
 /// The teacher's outputs for all samples are cached unless they take more than this.
-constexpr std::int64_t kMostCachedBytes = std::int64_t{1} << 29U;
+constexpr std::int64_t kMaxCachedBytes = std::int64_t{1} << 29U;
 constexpr double kBeta1 = 0.9;  // Kingma and Ba 2015 (arXiv 1412.6980), algorithm 1
 constexpr double kBeta2 = 0.999;
 constexpr double kEpsilon = 1e-8;
@@ -187,7 +187,7 @@ class Training {
         if (first == 0) {
           std::vector<std::int64_t> dims = output.sizes().vec();
           if (dims.empty() || dims[0] != batch ||
-              output.numel() / batch * count * 4 > kMostCachedBytes) {
+              output.numel() / batch * count * 4 > kMaxCachedBytes) {
             cache_.clear();
             return true;
           }

@@ -26,16 +26,16 @@ void ExchangeChannelsLast(const RegionSource& source, const TargetRegistry& regi
 /// Costs of layout conversions: for every target that exchanges images channels last, of converting
 /// an image from dense and back, for every size and type in the problem. They are measured alone,
 /// like regions, and cached with them, so a size is measured once for all models.
-class TurnCosts {
+class LayoutConversionCosts {
  public:
   /// `targets` must outlive this object. The other arguments are those of RegionCosts; `meter` says
   /// how to start children.
-  TurnCosts(const CoverProblem& problem, const RegionSource& source, const TargetRegistry& targets,
-            const RegionMeterOptions& meter, const std::string& folder,
-            const RegionCostContext& context);
-  TurnCosts(const TurnCosts&) = delete;
-  TurnCosts& operator=(const TurnCosts&) = delete;
-  ~TurnCosts();
+  LayoutConversionCosts(const CoverProblem& problem, const RegionSource& source,
+                        const TargetRegistry& targets, const RegionMeterOptions& meter,
+                        const std::string& folder, const RegionCostContext& context);
+  LayoutConversionCosts(const LayoutConversionCosts&) = delete;
+  LayoutConversionCosts& operator=(const LayoutConversionCosts&) = delete;
+  ~LayoutConversionCosts();
 
   /// Returns how many costs are not cached.
   [[nodiscard]] std::size_t CountUnknown();

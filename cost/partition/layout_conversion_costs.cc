@@ -1,4 +1,4 @@
-#include "cost/partition/turn_costs.h"
+#include "cost/partition/layout_conversion_costs.h"
 
 #include <algorithm>
 #include <map>
@@ -79,7 +79,7 @@ void ExchangeChannelsLast(const RegionSource& source, const TargetRegistry& regi
 
 /// A layout conversion of one size on one target, and the conversions in the problem that cost the
 /// same.
-struct TurnCosts::Turn {
+struct LayoutConversionCosts::Turn {
   struct Edge {
     FlowIndex tensor;
     Label from;
@@ -89,7 +89,7 @@ struct TurnCosts::Turn {
   std::vector<Edge> edges;
 };
 
-struct TurnCosts::Measuring {
+struct LayoutConversionCosts::Measuring {
   Measuring(Graph graph, const TargetRegistry& targets, const RegionMeterOptions& options,
             const std::string& folder, const RegionCostContext& context)
       : source(std::move(graph), {}),
@@ -100,9 +100,9 @@ struct TurnCosts::Measuring {
   RegionCosts costs;
 };
 
-TurnCosts::TurnCosts(const CoverProblem& problem, const RegionSource& source,
-                     const TargetRegistry& targets, const RegionMeterOptions& meter,
-                     const std::string& folder, const RegionCostContext& context) {
+LayoutConversionCosts::LayoutConversionCosts(
+    const CoverProblem& problem, const RegionSource& source, const TargetRegistry& targets,
+    const RegionMeterOptions& meter, const std::string& folder, const RegionCostContext& context) {
   std::set<TensorLabel, decltype([](const TensorLabel& a, const TensorLabel& b) {
              return std::pair(a.tensor, a.label) < std::pair(b.tensor, b.label);
            })>
@@ -122,7 +122,7 @@ TurnCosts::TurnCosts(const CoverProblem& problem, const RegionSource& source,
     Check(type != nullptr, "what is labelled is an image");
     for (const bool to_channels_last : {true, false}) {
       const auto [node, is_new] = nodes.try_emplace({ToString(*type), to_channels_last});
-      if (is_new) node->second = AddTurnOfImage(*type, to_channels_last, graph);
+      if (is_new) node->second = AddLayoutConversion(*type, to_channels_last, graph);
       const auto [turn, is_first] = turns.try_emplace({node->second, label}, turns_.size());
       if (is_first) {
         turns_.push_back({.region = {{node->second}, problem.labels[label]}, .edges = {}});
@@ -136,16 +136,16 @@ TurnCosts::TurnCosts(const CoverProblem& problem, const RegionSource& source,
   measuring_ = std::make_unique<Measuring>(std::move(graph), targets, meter, folder, context);
 }
 
-TurnCosts::~TurnCosts() = default;
+LayoutConversionCosts::~LayoutConversionCosts() = default;
 
-std::size_t TurnCosts::CountUnknown() {
+std::size_t LayoutConversionCosts::CountUnknown() {
   if (measuring_ == nullptr) return 0;
   std::vector<MeasuredRegion> regions;
   for (const Turn& turn : turns_) regions.push_back(turn.region);
   return measuring_->costs.CountUnknown(regions);
 }
 
-void TurnCosts::Measure(CoverProblem& problem, const std::function<bool()>& stop) {
+void LayoutConversionCosts::Measure(CoverProblem& problem, const std::function<bool()>& stop) {
   if (measuring_ == nullptr) return;
   std::vector<MeasuredRegion> regions;
   for (const Turn& turn : turns_) regions.push_back(turn.region);
@@ -161,11 +161,11 @@ void TurnCosts::Measure(CoverProblem& problem, const std::function<bool()>& stop
       stop);
 }
 
-RegionCosts::Counts TurnCosts::counts() const {
+RegionCosts::Counts LayoutConversionCosts::counts() const {
   return measuring_ == nullptr ? RegionCosts::Counts{} : measuring_->costs.counts();
 }
 
-RegionMeter::Spent TurnCosts::spent() const {
+RegionMeter::Spent LayoutConversionCosts::spent() const {
   return measuring_ == nullptr ? RegionMeter::Spent{} : measuring_->costs.spent();
 }
 
