@@ -155,6 +155,9 @@ class OnnxRuntimeTarget final : public Target {
 bool OnnxRuntimeTarget::DoSupports(const Graph& graph, NodeId id) const {
   const Node& node = graph.node(id);
   if (!node.domain.empty() || !node.captures.empty()) return false;
+  // A session accepts LRN of any rank, and fails at its first run unless the rank is 4.
+  if (node.Is("LRN") && graph.type(node.inputs[0]).shape.value_or(Shape{}).size() != 4)
+    return false;
   std::string model;
   try {
     const std::optional<Graph> question = Question(graph, node);
