@@ -1,5 +1,11 @@
 #include "agents/register.h"
 
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <string_view>
+
 #include "agents/annealing/annealing_agent.h"
 #include "agents/auto/auto_agent.h"
 #include "agents/bisection/bisection_agent.h"
@@ -14,45 +20,65 @@
 #include "agents/random/random_agent.h"
 #include "agents/sobol/sobol_agent.h"
 #include "agents/tpe/tpe_agent.h"
+#include "compiler/base/error.h"
 
 namespace msc::agents {
 
+namespace {
+
+struct Row {
+  std::string_view name;
+  AgentAim aim;
+  std::unique_ptr<gym::Agent> (*make)(const gym::AgentSetup&);
+  std::string_view summary;  ///< the line of `mscgym list agents`
+};
+
+constexpr auto kRows = std::to_array<Row>({
+    {"annealing", AgentAim::kAnswer, MakeAnnealingAgent,
+     "simulated annealing: moves between assignments that differ in one decision"},
+    {"auto", AgentAim::kFront, MakeAutoAgent,
+     "portfolio of methods: sensitivities, additive front, Gaussian process, evolution"},
+    {"bisection", AgentAim::kAnswer, MakeBisectionAgent,
+     "bisection for the strongest ordered choices that keep the constraints"},
+    {"collage", AgentAim::kCover, MakeCollageAgent,
+     "exact covers of regions, best first, for problems that declare regions"},
+    {"evolution", AgentAim::kAnswer, MakeEvolutionAgent,
+     "evolution: crossover and mutation of the best trials"},
+    {"gp", AgentAim::kFront, MakeGpAgent,
+     "Bayesian optimisation with Gaussian processes, for small budgets"},
+    {"greedy", AgentAim::kAnswer, MakeGreedyAgent,
+     "greedy search: makes single changes with the largest gain, and reverts those without gain"},
+    {"grid", AgentAim::kNothing, MakeGridAgent,
+     "every assignment once, in order, for small spaces"},
+    {"ilp", AgentAim::kFront, MakeIlpAgent,
+     "knapsack over additive costs, declared or measured; exact if fronts are small"},
+    {"motpe", AgentAim::kFront, MakeMotpeAgent,
+     "tree-structured Parzen estimator for the Pareto front of all objectives"},
+    {"nsga2", AgentAim::kFront, MakeNsga2Agent,
+     "NSGA-II: evolution for the Pareto front of all objectives"},
+    {"policy", AgentAim::kAnswer, MakePolicyAgent,
+     "a network that learns to make one decision after another, for hundreds of trials"},
+    {"random", AgentAim::kNothing, MakeRandomAgent,
+     "uniformly random assignments that were not tried before, as a baseline"},
+    {"sobol", AgentAim::kNothing, MakeSobolAgent,
+     "Sobol points, which cover every decision evenly"},
+    {"sweep", AgentAim::kAnswer, MakeSweepAgent,
+     "every choice of every decision alone, then the best of each together"},
+    {"tpe", AgentAim::kAnswer, MakeTpeAgent, "tree-structured Parzen estimator, for large budgets"},
+});
+
+}  // namespace
+
 void RegisterAll(AgentRegistry& registry) {
-  registry.Add("annealing",
-               "simulated annealing: moves between assignments that differ in one decision",
-               MakeAnnealingAgent);
-  registry.Add("auto",
-               "portfolio of methods: sensitivities, additive front, Gaussian process, evolution",
-               MakeAutoAgent);
-  registry.Add("bisection", "bisection for the strongest ordered choices that keep the constraints",
-               MakeBisectionAgent);
-  registry.Add("collage", "exact covers of regions, best first, for problems that declare regions",
-               MakeCollageAgent);
-  registry.Add("evolution", "evolution: crossover and mutation of the best trials",
-               MakeEvolutionAgent);
-  registry.Add("gp", "Bayesian optimisation with Gaussian processes, for small budgets",
-               MakeGpAgent);
-  registry.Add(
-      "greedy",
-      "greedy search: makes single changes with the largest gain, and reverts those without gain",
-      MakeGreedyAgent);
-  registry.Add("grid", "every assignment once, in order, for small spaces", MakeGridAgent);
-  registry.Add("ilp",
-               "knapsack over additive costs, declared or measured; exact if fronts are small",
-               MakeIlpAgent);
-  registry.Add("motpe", "tree-structured Parzen estimator for the Pareto front of all objectives",
-               MakeMotpeAgent);
-  registry.Add("nsga2", "NSGA-II: evolution for the Pareto front of all objectives",
-               MakeNsga2Agent);
-  registry.Add("policy",
-               "a network that learns to make one decision after another, for hundreds of trials",
-               MakePolicyAgent);
-  registry.Add("random", "uniformly random assignments that were not tried before, as a baseline",
-               MakeRandomAgent);
-  registry.Add("sobol", "Sobol points, which cover every decision evenly", MakeSobolAgent);
-  registry.Add("sweep", "every choice of every decision alone, then the best of each together",
-               MakeSweepAgent);
-  registry.Add("tpe", "tree-structured Parzen estimator, for large budgets", MakeTpeAgent);
+  for (const Row& row : kRows) {
+    registry.Add(std::string(row.name), std::string(row.summary), row.make);
+  }
+}
+
+AgentAim AimOf(std::string_view name) {
+  const auto* const row = std::ranges::find(kRows, name, &Row::name);
+  Check(row != kRows.end(), "the agent is registered");
+  return row->aim;
 }
 
 }  // namespace msc::agents

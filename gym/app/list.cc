@@ -66,10 +66,26 @@ std::vector<Row> Targets() {
   return rows;
 }
 
+std::string AimLine(agents::AgentAim aim) {
+  switch (aim) {
+    case agents::AgentAim::kAnswer:
+      return "finds the best value of the first objective within the limits";
+    case agents::AgentAim::kFront:
+      return "finds the Pareto front of all objectives, or the best value of one";
+    case agents::AgentAim::kCover:
+      return "finds the best partition of a model that is placed on several targets";
+    case agents::AgentAim::kNothing:
+      return "ignores the results of trials";
+  }
+  return "";
+}
+
 std::vector<Row> Agents() {
   std::vector<Row> rows;
   const agents::AgentRegistry registry = MakeAgents();
-  for (const std::string& name : registry.Names()) rows.push_back({name, registry.Summary(name)});
+  for (const std::string& name : registry.Names()) {
+    rows.push_back({name, registry.Summary(name), {AimLine(agents::AimOf(name))}});
+  }
   return rows;
 }
 

@@ -128,25 +128,16 @@ double MedianMissed(const std::string& name, std::size_t trials) {
   return Median(values);
 }
 
-/// All agents but those of the list, so that a new one is enrolled by itself.
-std::vector<std::string> AllBut(const std::set<std::string>& exceptions) {
+/// Returns the registered agents with one of `aims`, so that a new one is enrolled by itself.
+std::vector<std::string> WithAim(const std::set<AgentAim>& aims) {
   AgentRegistry registry;
   RegisterAll(registry);
   std::vector<std::string> names;
   for (const std::string& name : registry.Names()) {
-    if (!exceptions.contains(name)) names.push_back(name);
+    if (aims.contains(AimOf(name))) names.push_back(name);
   }
   return names;
 }
-
-/// Look at no results.
-const std::set<std::string> kBlind = {"grid", "random", "sobol"};
-/// And collage, which is for declared covers: behaviour_test has it.
-const std::set<std::string> kNotForAnyProblem = {"collage", "grid", "random", "sobol"};
-/// Seek the least first objective, and find a front by the way.
-const std::set<std::string> kBlindOrForOneAnswer = {"grid",      "random",  "sobol",  "annealing",
-                                                    "bisection", "collage", "greedy", "evolution",
-                                                    "policy",    "sweep",   "tpe"};
 
 class SearchingAgent : public testing::TestWithParam<std::string> {};
 
@@ -155,7 +146,8 @@ TEST_P(SearchingAgent, FindsABetterAnswerThanFourTimesAsManyRandomTrials) {
   EXPECT_LT(MedianBest(GetParam(), kTrials), threshold);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SearchingAgent, testing::ValuesIn(AllBut(kNotForAnyProblem)),
+INSTANTIATE_TEST_SUITE_P(All, SearchingAgent,
+                         testing::ValuesIn(WithAim({AgentAim::kAnswer, AgentAim::kFront})),
                          [](const auto& test) { return test.param; });
 
 class FrontAgent : public testing::TestWithParam<std::string> {};
@@ -165,11 +157,11 @@ TEST_P(FrontAgent, FindsAWiderFrontThanTwiceAsManyRandomTrials) {
   EXPECT_LT(MedianMissed(GetParam(), kTrials), threshold);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, FrontAgent, testing::ValuesIn(AllBut(kBlindOrForOneAnswer)),
+INSTANTIATE_TEST_SUITE_P(All, FrontAgent, testing::ValuesIn(WithAim({AgentAim::kFront})),
                          [](const auto& test) { return test.param; });
 
-TEST(Blind, AgentsDoNotReachWhatIsAskedOfTheOthers) {
-  for (const std::string& name : kBlind) {
+TEST(AgentWithoutAim, DoesNotReachWhatIsAskedOfTheOthers) {
+  for (const std::string& name : WithAim({AgentAim::kNothing})) {
     EXPECT_GT(MedianBest(name, kTrials), MedianBest("random", kForAnswer)) << name;
     EXPECT_GT(MedianMissed(name, kTrials), MedianMissed("random", kForFront)) << name;
   }
