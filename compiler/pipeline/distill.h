@@ -71,9 +71,4 @@ struct DistillFeature {
 [[nodiscard]] Strategy TrainedStrategy(const Graph& canonical, const Student& student,
                                        const TrainResult& result, const std::string& hash);
 
-/// Writes a state atomically. SystemError if that fails.
-void SaveTrainState(const std::string& path, const TrainState& state, const std::string& hash);
-/// Reads a state, bit for bit. UserError if the file is damaged or belongs to another training.
-[[nodiscard]] TrainState LoadTrainState(const std::string& path, const std::string& hash);
-
 }  // namespace msc

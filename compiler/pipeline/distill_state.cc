@@ -1,3 +1,6 @@
+
+#include "compiler/pipeline/distill_state.h"
+
 #include <bit>
 #include <cstring>
 #include <utility>
@@ -6,7 +9,6 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/base/hash.h"
-#include "compiler/pipeline/distill.h"
 
 namespace msc {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/prune/linear_form.h"
 #include "compiler/passes/rewrite.h"
 
 namespace msc {

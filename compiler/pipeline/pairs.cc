@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/prune/linear_form.h"
 #include "compiler/compress/quantize/grid.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/samples.h"

@@ -9,6 +9,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/prune/linear_form.h"
 #include "compiler/passes/chain.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/pipeline/layer_fit.h"

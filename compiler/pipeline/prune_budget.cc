@@ -1,3 +1,6 @@
+
+#include "compiler/pipeline/prune_budget.h"
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -5,7 +8,6 @@
 #include <vector>
 
 #include "compiler/base/error.h"
-#include "compiler/pipeline/prune.h"
 
 namespace msc {
 namespace {

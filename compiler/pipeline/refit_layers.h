@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/prune/linear_form.h"
 #include "compiler/pipeline/layer_fit.h"
 #include "compiler/pipeline/observe.h"
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/prune/linear_form.h"
 #include "compiler/compress/quantize/grid.h"
 #include "compiler/passes/rewrite.h"
 #include "compiler/pipeline/layer_fit.h"

@@ -7,6 +7,7 @@
 
 #include "compiler/base/rng.h"
 #include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/prune/linear_form.h"
 #include "compiler/compress/quantize/grid.h"
 #include "compiler/compress/quantize/rescale.h"
 

@@ -6,6 +6,7 @@
 
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/prune/score.h"
+#include "compiler/compress/prune/choose.h"
 #include "compiler/compress/rules/rules.h"
 #include "compiler/ir/graph.h"
 #include "compiler/pipeline/distill.h"

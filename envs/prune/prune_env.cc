@@ -9,6 +9,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/hash.h"
+#include "compiler/compress/prune/choose.h"
 #include "envs/common/quantity.h"
 #include "envs/common/strategy_problem.h"
 #include "envs/common/work.h"

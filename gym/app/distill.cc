@@ -21,6 +21,7 @@
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/distill_state.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/pairs.h"
 #include "compiler/pipeline/samples.h"

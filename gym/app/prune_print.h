@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/pipeline/prune.h"
+#include "compiler/pipeline/prune_budget.h"
 #include "cost/model/outcome.h"
 
 namespace msc::gym {

@@ -12,6 +12,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/codegen/onnx/lower.h"
+#include "compiler/codegen/onnx/schema.h"
 #include "compiler/codegen/onnx/widen.h"
 
 namespace msc {

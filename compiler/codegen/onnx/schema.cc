@@ -1,3 +1,6 @@
+
+#include "compiler/codegen/onnx/schema.h"
+
 #include <algorithm>
 #include <map>
 #include <string>
@@ -7,7 +10,6 @@
 #include <onnx/defs/schema.h>
 
 #include "compiler/base/error.h"
-#include "compiler/codegen/onnx/lower.h"
 #include "compiler/ops/op.h"
 
 namespace msc::detail {

@@ -1,10 +1,12 @@
+
+#include "compiler/compress/prune/choose.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <set>
 
 #include "compiler/base/error.h"
-#include "compiler/compress/prune/score.h"
 
 namespace msc {
 namespace {

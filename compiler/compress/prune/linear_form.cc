@@ -1,9 +1,11 @@
+
+#include "compiler/compress/prune/linear_form.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
-#include "compiler/compress/prune/least_squares.h"
 #include "compiler/ops/fused.h"
 
 namespace msc {

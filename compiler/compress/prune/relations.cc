@@ -1,9 +1,11 @@
+
+#include "compiler/compress/prune/relations.h"
+
 #include <map>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include "compiler/compress/prune/axes.h"
 #include "compiler/compress/prune/lstm.h"
 #include "compiler/compress/prune/moving_rules.h"
 #include "compiler/compress/prune/node_axes.h"

@@ -5,6 +5,7 @@
 #include "compiler/base/error.h"
 #include "compiler/compress/prune/axes.h"
 #include "compiler/compress/prune/prune.h"
+#include "compiler/compress/prune/relations.h"
 #include "compiler/ops/lstm.h"
 
 namespace msc {

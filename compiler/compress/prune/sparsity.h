@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/prune/linear_form.h"
 
 namespace msc {
 

@@ -1,4 +1,5 @@
 #include "compiler/pipeline/distill.h"
+#include "compiler/pipeline/distill_state.h"
 
 #include <cmath>
 #include <filesystem>

@@ -1,4 +1,5 @@
 #include "compiler/pipeline/prune.h"
+#include "compiler/pipeline/prune_budget.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,5 @@
 #include "compiler/compress/prune/score.h"
+#include "compiler/compress/prune/choose.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +13,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/compress/prune/least_squares.h"
+#include "compiler/compress/prune/linear_form.h"
 #include "compiler/compress/prune/sparsity.h"
 #include "tests/compiler/compress/prune/support.h"
 
