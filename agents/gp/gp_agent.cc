@@ -23,10 +23,10 @@ using gym::TrialResult;
 
 namespace {
 
-constexpr std::size_t kStart = 3;         // trials needed before a process is fitted
-constexpr std::size_t kMaxPoints = 160;   // points of a process: the best and the latest
-constexpr double kWholeSpace = 1024;      // up to this size all assignments are candidates
-constexpr std::size_t kSample = 256;      // sample of the space, for the reference point
+constexpr std::size_t kStart = 3;        // trials needed before a process is fitted
+constexpr std::size_t kMaxPoints = 160;  // points of a process: the best and the latest
+constexpr double kWholeSpace = 1024;     // up to this size all assignments are candidates
+constexpr std::size_t kSample = 256;     // sample of the space, for the reference point
 constexpr double kLogHalf = -0.6931471805599453;
 
 bool SeeksFront(const gym::AgentSetup& setup) {

@@ -33,8 +33,8 @@ std::size_t Share(double share, std::size_t of) {
 /// tree-structured Parzen estimator", 2022, section 4.2.
 std::vector<double> WeightsOf(const std::vector<std::size_t>& good,
                               const std::vector<TrialResult>& trials, std::size_t objectives) {
-  constexpr std::size_t kMaxObjectives = 4;   // with more, contributions take too long to compute
-  constexpr double kAlike = 0.1;              // share of a weight that is equal for all
+  constexpr std::size_t kMaxObjectives = 4;  // with more, contributions take too long to compute
+  constexpr double kAlike = 0.1;             // share of a weight that is equal for all
   const auto counts = [&](const TrialResult& told) {
     return told.Complete() && told.violation == 0;
   };

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/compress/prune/choose.h"
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/prune/score.h"
-#include "compiler/compress/prune/choose.h"
 #include "compiler/compress/rules/rules.h"
 #include "compiler/ir/graph.h"
 #include "compiler/pipeline/distill.h"

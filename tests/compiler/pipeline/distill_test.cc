@@ -1,5 +1,4 @@
 #include "compiler/pipeline/distill.h"
-#include "compiler/pipeline/distill_state.h"
 
 #include <cmath>
 #include <filesystem>
@@ -13,6 +12,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/distill_state.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/quantize.h"
 #include "compiler/pipeline/samples.h"

@@ -1,5 +1,4 @@
 #include "compiler/pipeline/prune.h"
-#include "compiler/pipeline/prune_budget.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +19,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/prune_budget.h"
 #include "compiler/pipeline/samples.h"
 #include "tests/support/counting_samples.h"
 #include "tests/support/pipeline.h"

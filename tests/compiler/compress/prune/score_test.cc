@@ -1,5 +1,4 @@
 #include "compiler/compress/prune/score.h"
-#include "compiler/compress/prune/choose.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +11,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
+#include "compiler/compress/prune/choose.h"
 #include "compiler/compress/prune/least_squares.h"
 #include "compiler/compress/prune/linear_form.h"
 #include "compiler/compress/prune/sparsity.h"
