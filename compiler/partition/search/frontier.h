@@ -2,16 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "compiler/partition/problem.h"
 #include "compiler/partition/search/table.h"
 
 namespace msc::detail {
-
-/// Pieces that may not all be chosen, sorted by first node.
-using Cut = std::vector<std::uint32_t>;
 
 /// Input of RunFrontier.
 struct FrontierConfig {

@@ -70,6 +70,9 @@ struct Table {
   [[nodiscard]] Picoseconds LowerBound() const { return price_from.front(); }
 };
 
+/// Pieces that may not all be chosen, sorted by first node.
+using Cut = std::vector<std::uint32_t>;
+
 /// Returns whether candidate `index` may be used: its cost is neither invalid nor, with kLeaveOut,
 /// unknown, and no pin excludes it.
 [[nodiscard]] bool Usable(const CoverProblem& problem, std::uint32_t index, UnknownCosts unknown);
