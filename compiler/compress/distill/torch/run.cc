@@ -334,14 +334,14 @@ constexpr std::array kRows = {
 void RunOne(const TrainOp& op, Slots& slots) {
   const auto* const row =
       std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) { return r.op == op.op; });
-  slots[static_cast<std::size_t>(op.out.at(0))] = row->function(op, slots);
+  At(slots, op.out.at(0)) = row->function(op, slots);
 }
 
 void RunSplit(const TrainOp& op, Slots& slots) {
   const std::vector<Tensor> parts =
       at::split_with_sizes(In(op, slots), Part(op, 1, op.ints.size() - 1), op.ints[0]);
   for (std::size_t i = 0; i < op.out.size(); ++i) {
-    slots[static_cast<std::size_t>(op.out[i])] = parts.at(i);
+    At(slots, op.out[i]) = parts.at(i);
   }
 }
 
@@ -373,7 +373,7 @@ Runner::Runner(const TrainProgram& program, std::vector<int> keep) : program_(pr
 Slots Runner::NewSlots() const {
   Slots slots(static_cast<std::size_t>(program_.slots));
   for (const TrainConstant& constant : program_.constants) {
-    slots[static_cast<std::size_t>(constant.slot)] = CopyOf(constant.values.data(), constant.dims);
+    At(slots, constant.slot) = CopyOf(constant.values.data(), constant.dims);
   }
   return slots;
 }
@@ -384,7 +384,7 @@ void Runner::Run(Slots& slots, const std::function<void(int slot)>& after) const
     if (after) {
       for (const int slot : program_.ops[i].out) after(slot);
     }
-    for (const int slot : spent_[i]) slots[static_cast<std::size_t>(slot)] = Tensor();
+    for (const int slot : spent_[i]) At(slots, slot) = Tensor();
   }
 }
 

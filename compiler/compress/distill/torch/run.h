@@ -16,6 +16,10 @@ namespace msc::detail {
 /// One tensor for each slot of a program.
 using Slots = std::vector<at::Tensor>;
 
+inline at::Tensor& At(Slots& slots, int slot) {
+  return slots[static_cast<std::size_t>(slot)];
+}
+
 /// Runs one program.
 class Runner {
  public:

@@ -2,23 +2,23 @@
 #include <cmath>
 #include <cstring>
 #include <exception>
+#include <functional>
+#include <numeric>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/exp.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index_select.h>
-#include <ATen/ops/mul.h>
-#include <ATen/ops/sqrt.h>
-#include <ATen/ops/sub.h>
-#include <ATen/ops/sum.h>
 #include <ATen/ops/zeros_like.h>
 #include <c10/util/Exception.h>
 
 #include "compiler/compress/distill/torch/losses.h"
+#include "compiler/compress/distill/torch/parameters.h"
 #include "compiler/compress/distill/torch/run.h"
 #include "compiler/compress/distill/trainer_call.h"
 
@@ -29,9 +29,6 @@ using at::Tensor;
 
 /// The teacher's outputs for all samples are cached unless they take more than this.
 constexpr std::int64_t kMaxCachedBytes = std::int64_t{1} << 29U;
-constexpr double kBeta1 = 0.9;  // Kingma and Ba 2015 (arXiv 1412.6980), algorithm 1
-constexpr double kBeta2 = 0.999;
-constexpr double kEpsilon = 1e-8;
 
 /// An array of samples, from which rows are gathered in any order.
 class Samples {
@@ -67,6 +64,135 @@ class Samples {
   std::int64_t row_ = 1;
 };
 
+/// A program and the slots of its last run.
+struct Network {
+  Network(const TrainProgram& of, std::vector<int> keep)
+      : program(of), runner(of, std::move(keep)), slots(runner.NewSlots()) {}
+
+  void Run(const Tensor& inputs, const std::function<void(int slot)>& after = {}) {
+    At(slots, program.inputs[0]) = inputs;
+    runner.Run(slots, after);
+  }
+
+  const TrainProgram& program;
+  Runner runner;
+  Slots slots;
+};
+
+/// Returns the teacher's outputs; its slots then contain the features.
+std::vector<Tensor> RunTeacher(Network& teacher, const Tensor& inputs) {
+  const at::NoGradGuard no_grad;
+  teacher.Run(inputs);
+  std::vector<Tensor> outputs;
+  for (const int slot : teacher.program.outputs) outputs.push_back(At(teacher.slots, slot));
+  return outputs;
+}
+
+/// Fills `cache` with the teacher's outputs for all samples; leaves it empty if they are too large
+/// or not one row a sample. Returns false if `hooks` stop it.
+bool CacheOutputs(Network& teacher, const Samples& samples, std::int64_t batch,
+                  const TrainHooks& hooks, std::vector<Tensor>& cache) {
+  const std::int64_t count = samples.count();
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(batch));
+  for (std::int64_t first = 0; first < count; first += batch) {
+    const std::int64_t from = std::min(first, count - batch);
+    std::iota(rows.begin(), rows.end(), from);
+    const std::vector<Tensor> outputs = RunTeacher(teacher, samples.Inputs(rows.data(), batch));
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Tensor& output = outputs[k];
+      if (first == 0) {
+        std::vector<std::int64_t> dims = output.sizes().vec();
+        if (dims.empty() || dims[0] != batch ||
+            output.numel() / batch * count * 4 > kMaxCachedBytes) {
+          cache.clear();
+          return true;
+        }
+        dims[0] = count;
+        cache.push_back(at::empty(dims, at::kFloat));
+      }
+      cache[k].narrow(0, from, batch).copy_(output);
+    }
+    if (!hooks.progress({"teacher", std::min(first + batch, count), count, 0, 0, 0})) return false;
+  }
+  return true;
+}
+
+std::vector<Tensor> RowsOf(const std::vector<Tensor>& cache, const std::int64_t* rows,
+                           std::int64_t count) {
+  Tensor index = at::empty({count}, at::kLong);
+  std::copy(rows, rows + count, index.data_ptr<std::int64_t>());
+  std::vector<Tensor> outputs;
+  for (const Tensor& all : cache) outputs.push_back(at::index_select(all, 0, index));
+  return outputs;
+}
+
+/// Puts the parameters into the slots from which the student reads them.
+void FillStudent(const std::vector<Parameter>& parameters, Slots& slots) {
+  for (const Parameter& parameter : parameters) {
+    At(slots, parameter.slot) = parameter.Value(parameter.leaf);
+  }
+}
+
+/// Runs the student. Returns the loss of its features against those in the teacher's slots.
+Tensor RunStudent(const std::vector<FeatureTerm>& terms, const Tensor& inputs, Slots& teacher,
+                  Network& student) {
+  Tensor loss = at::full({}, 0.0, at::kFloat);
+  student.Run(inputs, [&](int slot) {
+    for (const FeatureTerm& term : terms) {
+      if (term.student != slot) continue;
+      loss = loss + FeatureLoss(term, At(teacher, term.teacher), At(student.slots, slot));
+    }
+  });
+  return loss;
+}
+
+Tensor OutputLoss(const TrainSettings& settings, Network& student,
+                  const std::vector<Tensor>& teacher, const Tensor& labels) {
+  Tensor loss = at::full({}, 0.0, at::kFloat);
+  for (std::size_t k = 0; k < teacher.size(); ++k) {
+    const Tensor& output = At(student.slots, student.program.outputs[k]);
+    RequireSame(output, teacher[k], "output " + std::to_string(k));
+    if (settings.kl > 0) {
+      loss = loss + Divergence(output, teacher[k], settings.temperature) * settings.kl;
+    }
+    if (settings.lp > 0) {
+      loss = loss + Distance(output, teacher[k], settings.power) * settings.lp;
+    }
+    if (settings.hard > 0 && k == 0) loss = loss + CrossEntropy(output, labels) * settings.hard;
+  }
+  return loss;
+}
+
+/// Returns the labels of a batch if the loss reads them.
+Tensor LabelsOf(const TrainSettings& settings, const Samples& samples, const std::int64_t* rows) {
+  return settings.hard > 0 ? samples.Labels(rows, settings.batch) : Tensor();
+}
+
+/// Returns the mean loss of the outputs over all complete batches.
+double Validate(const TrainSettings& settings, const Samples& samples,
+                const std::vector<Parameter>& parameters, Network& teacher, Network& student) {
+  const at::NoGradGuard no_grad;
+  FillStudent(parameters, student.slots);
+  double sum = 0;
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(settings.batch));
+  const std::int64_t batches = samples.count() / settings.batch;
+  for (std::int64_t b = 0; b < batches; ++b) {
+    std::iota(rows.begin(), rows.end(), b * settings.batch);
+    const Tensor inputs = samples.Inputs(rows.data(), settings.batch);
+    const std::vector<Tensor> outputs = RunTeacher(teacher, inputs);
+    student.Run(inputs);
+    const Tensor labels = LabelsOf(settings, samples, rows.data());
+    sum += OutputLoss(settings, student, outputs, labels).item<double>();
+  }
+  return sum / static_cast<double>(batches);
+}
+
+std::vector<int> SlotsOf(const std::vector<FeatureTerm>& features, int FeatureTerm::*side) {
+  std::vector<int> slots;
+  for (const FeatureTerm& term : features) slots.push_back(term.*side);
+  return slots;
+}
+
 /// One training.
 class Training {
  public:
@@ -77,17 +203,19 @@ class Training {
         state_(*call.state),
         train_(call.inputs, call.labels),
         validation_(call.validation, call.validation_labels),
-        student_(*job_.student, SlotsOf(true)),
-        teacher_(*job_.teacher, SlotsOf(false)),
-        student_slots_(student_.NewSlots()),
-        teacher_slots_(teacher_.NewSlots()),
+        student_(*job_.student, SlotsOf(job_.features, &FeatureTerm::student)),
+        teacher_(*job_.teacher, SlotsOf(job_.features, &FeatureTerm::teacher)),
         per_epoch_(StepsAnEpoch(train_.count(), settings_.batch)),
         total_(per_epoch_ * settings_.epochs) {}
 
   void Run() {
     at::set_num_threads(settings_.threads);
-    MakeParameters();
-    if (!CacheTeacher()) return Stop();
+    parameters_ = MakeParameters(*job_.student, settings_, state_);
+    // Without features nothing of the teacher is needed but its outputs, which do not change.
+    if (job_.features.empty() &&
+        !CacheOutputs(teacher_, train_, settings_.batch, *call_.hooks, cache_)) {
+      return Stop();
+    }
     while (state_.step < total_ &&
            !(settings_.patience > 0 && state_.stale >= settings_.patience)) {
       const std::int64_t epoch = state_.step / per_epoch_;
@@ -106,200 +234,24 @@ class Training {
   }
 
  private:
-  [[nodiscard]] std::vector<int> SlotsOf(bool student) const {
-    std::vector<int> slots;
-    for (const FeatureTerm& term : job_.features) {
-      slots.push_back(student ? term.student : term.teacher);
-    }
-    return slots;
-  }
-
-  void MakeParameters() {
-    const bool fresh = state_.parameters.empty();
-    for (std::size_t i = 0; i < job_.student->parameters.size(); ++i) {
-      const TrainParameter& parameter = job_.student->parameters[i];
-      const TrainConstant& constant = job_.student->constants[parameter.constant];
-      std::vector<float> values = fresh ? constant.values : state_.parameters[i];
-      if (fresh && parameter.kind != ParameterKind::kWeight) {
-        for (float& value : values) value = std::log(value);
-      }
-      Tensor leaf = CopyOf(values.data(), constant.dims);
-      const auto restore = [&](const std::vector<std::vector<float>>& from) {
-        return from.empty() ? at::zeros_like(leaf) : CopyOf(from[i].data(), constant.dims);
-      };
-      first_.push_back(restore(state_.first));
-      second_.push_back(settings_.optimizer == "adam" ? restore(state_.second) : Tensor());
-      const bool masked = settings_.keep_zeros && parameter.kind == ParameterKind::kWeight &&
-                          constant.dims.size() > 1;
-      // The mask is that of the initial values, also when training continues.
-      masks_.push_back(masked ? CopyOf(constant.values.data(), constant.dims).ne(0) : Tensor());
-      leaf.set_requires_grad(true);
-      leaves_.push_back(std::move(leaf));
-      factors_.push_back(parameter.kind == ParameterKind::kWeightStep ? FactorOf(constant.slot)
-                                                                      : 1);
-    }
-  }
-
-  /// Returns LSQ's factor for the gradient of the steps of weights.
-  [[nodiscard]] double FactorOf(int slot) const {
-    for (const TrainOp& op : job_.student->ops) {
-      if (op.op != "QuantizeWeights" || op.in[1] != slot) continue;
-      return 1 / std::sqrt(static_cast<double>(op.ints[3]) * static_cast<double>(op.ints[2]));
-    }
-    return 1;
-  }
-
-  /// Puts the parameters into the slots from which the student reads them.
-  void FillStudent() {
-    for (std::size_t i = 0; i < leaves_.size(); ++i) {
-      const TrainParameter& parameter = job_.student->parameters[i];
-      const int slot = job_.student->constants[parameter.constant].slot;
-      student_slots_[static_cast<std::size_t>(slot)] =
-          parameter.kind == ParameterKind::kWeight ? leaves_[i] : at::exp(leaves_[i]);
-    }
-  }
-
-  /// Returns the teacher's outputs; its slots then contain the features.
-  std::vector<Tensor> RunTeacher(const Tensor& inputs) {
-    const at::NoGradGuard no_grad;
-    teacher_slots_[static_cast<std::size_t>(job_.teacher->inputs[0])] = inputs;
-    teacher_.Run(teacher_slots_);
-    std::vector<Tensor> outputs;
-    for (const int slot : job_.teacher->outputs) {
-      outputs.push_back(teacher_slots_[static_cast<std::size_t>(slot)]);
-    }
-    return outputs;
-  }
-
-  /// Caches the teacher's outputs. Without features nothing else of the teacher is needed, and they
-  /// do not change. Returns false to stop.
-  bool CacheTeacher() {
-    if (!job_.features.empty()) return true;
-    const std::int64_t batch = settings_.batch;
-    const std::int64_t count = train_.count();
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(batch));
-    for (std::int64_t first = 0; first < count; first += batch) {
-      const std::int64_t from = std::min(first, count - batch);
-      for (std::int64_t i = 0; i < batch; ++i) rows[static_cast<std::size_t>(i)] = from + i;
-      const std::vector<Tensor> outputs = RunTeacher(train_.Inputs(rows.data(), batch));
-      for (std::size_t k = 0; k < outputs.size(); ++k) {
-        const Tensor& output = outputs[k];
-        if (first == 0) {
-          std::vector<std::int64_t> dims = output.sizes().vec();
-          if (dims.empty() || dims[0] != batch ||
-              output.numel() / batch * count * 4 > kMaxCachedBytes) {
-            cache_.clear();
-            return true;
-          }
-          dims[0] = count;
-          cache_.push_back(at::empty(dims, at::kFloat));
-        }
-        cache_[k].narrow(0, from, batch).copy_(output);
-      }
-      const TrainProgress progress{"teacher", std::min(first + batch, count), count, 0, 0, 0};
-      if (!call_.hooks->progress(progress)) return false;
-    }
-    return true;
-  }
-
-  std::vector<Tensor> TeacherOutputs(const std::int64_t* rows, const Tensor& inputs) {
-    if (cache_.empty()) return RunTeacher(inputs);
-    Tensor index = at::empty({settings_.batch}, at::kLong);
-    std::copy(rows, rows + settings_.batch, index.data_ptr<std::int64_t>());
-    std::vector<Tensor> outputs;
-    for (const Tensor& all : cache_) outputs.push_back(at::index_select(all, 0, index));
-    return outputs;
-  }
-
-  Tensor OutputLoss(const std::vector<Tensor>& teacher, const Tensor& labels) {
-    Tensor loss = at::full({}, 0.0, at::kFloat);
-    for (std::size_t k = 0; k < teacher.size(); ++k) {
-      const Tensor& student = student_slots_[static_cast<std::size_t>(job_.student->outputs[k])];
-      RequireSame(student, teacher[k], "output " + std::to_string(k));
-      if (settings_.kl > 0) {
-        loss = loss + Divergence(student, teacher[k], settings_.temperature) * settings_.kl;
-      }
-      if (settings_.lp > 0) {
-        loss = loss + Distance(student, teacher[k], settings_.power) * settings_.lp;
-      }
-      if (settings_.hard > 0 && k == 0) {
-        loss = loss + CrossEntropy(student, labels) * settings_.hard;
-      }
-    }
-    return loss;
-  }
-
-  Tensor LabelsOf(const Samples& samples, const std::int64_t* rows) const {
-    return settings_.hard > 0 ? samples.Labels(rows, settings_.batch) : Tensor();
-  }
-
   /// Makes one step. Returns the loss before it.
   double Step(const std::int64_t* rows) {
     const Tensor inputs = train_.Inputs(rows, settings_.batch);
-    const std::vector<Tensor> teacher = TeacherOutputs(rows, inputs);
-    FillStudent();
-    student_slots_[static_cast<std::size_t>(job_.student->inputs[0])] = inputs;
-    Tensor features = at::full({}, 0.0, at::kFloat);
-    student_.Run(student_slots_, [&](int slot) {
-      for (const FeatureTerm& term : job_.features) {
-        if (term.student != slot) continue;
-        features =
-            features + FeatureLoss(term, teacher_slots_[static_cast<std::size_t>(term.teacher)],
-                                   student_slots_[static_cast<std::size_t>(slot)]);
-      }
-    });
-    Tensor loss = OutputLoss(teacher, LabelsOf(train_, rows)) + features;
+    const std::vector<Tensor> outputs =
+        cache_.empty() ? RunTeacher(teacher_, inputs) : RowsOf(cache_, rows, settings_.batch);
+    FillStudent(parameters_, student_.slots);
+    const Tensor features = RunStudent(job_.features, inputs, teacher_.slots, student_);
+    const Tensor labels = LabelsOf(settings_, train_, rows);
+    const Tensor loss = OutputLoss(settings_, student_, outputs, labels) + features;
     const double value = loss.item<double>();
     if (!std::isfinite(value)) {
       throw WrongArguments("the loss stopped being finite in step " + std::to_string(state_.step) +
                            ": a lower 'rate' or a 'clip' may help");
     }
     loss.backward();
-    student_slots_ = student_.NewSlots();  // releases the graph of this step
-    Update(call_.rate(state_.step, total_, per_epoch_));
+    student_.slots = student_.runner.NewSlots();  // releases the graph of this step
+    Update(settings_, state_.step + 1, call_.rate(state_.step, total_, per_epoch_), parameters_);
     return value;
-  }
-
-  void Update(double rate) {
-    const at::NoGradGuard no_grad;
-    std::vector<Tensor> gradients;
-    double square = 0;
-    for (std::size_t i = 0; i < leaves_.size(); ++i) {
-      Tensor& gradient = leaves_[i].mutable_grad();
-      gradients.push_back(gradient.defined() ? gradient * factors_[i] : Tensor());
-      if (settings_.clip > 0 && gradient.defined()) {
-        square += at::sum(gradients[i] * gradients[i]).item<double>();
-      }
-      gradient = Tensor();
-    }
-    const double norm = std::sqrt(square);
-    const double shrink = settings_.clip > 0 && norm > settings_.clip ? settings_.clip / norm : 1;
-    for (std::size_t i = 0; i < leaves_.size(); ++i) {
-      if (!gradients[i].defined()) continue;  // layer-wise: no loss depends on it
-      const bool decays = job_.student->parameters[i].kind == ParameterKind::kWeight &&
-                          leaves_[i].dim() > 1 && settings_.decay > 0;
-      const Tensor gradient = shrink == 1 ? gradients[i] : gradients[i] * shrink;
-      if (settings_.optimizer == "adam") {
-        if (decays) leaves_[i].mul_(1 - rate * settings_.decay);
-        Adam(i, gradient, rate);
-      } else {
-        Sgd(i, decays ? gradient + leaves_[i] * settings_.decay : gradient, rate);
-      }
-      if (masks_[i].defined()) leaves_[i].mul_(masks_[i]);
-    }
-  }
-
-  void Adam(std::size_t i, const Tensor& gradient, double rate) {
-    const auto t = static_cast<double>(state_.step + 1);
-    first_[i].mul_(kBeta1).add_(gradient, 1 - kBeta1);
-    second_[i].mul_(kBeta2).addcmul_(gradient, gradient, 1 - kBeta2);
-    const Tensor spread = (second_[i] / (1 - std::pow(kBeta2, t))).sqrt_().add_(kEpsilon);
-    leaves_[i].addcdiv_(first_[i], spread, -rate / (1 - std::pow(kBeta1, t)));
-  }
-
-  void Sgd(std::size_t i, const Tensor& gradient, double rate) {
-    first_[i].mul_(settings_.momentum).add_(gradient);
-    leaves_[i].add_(gradient + first_[i] * settings_.momentum, -rate);
   }
 
   bool Show(std::int64_t epoch, std::int64_t steps) {
@@ -309,33 +261,13 @@ class Training {
                                   call_.rate(state_.step - 1, total_, per_epoch_)});
   }
 
-  /// Returns the mean loss of the outputs over all complete batches.
-  double Validate() {
-    const at::NoGradGuard no_grad;
-    FillStudent();
-    double sum = 0;
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(settings_.batch));
-    const std::int64_t batches = validation_.count() / settings_.batch;
-    for (std::int64_t b = 0; b < batches; ++b) {
-      for (std::int64_t i = 0; i < settings_.batch; ++i) {
-        rows[static_cast<std::size_t>(i)] = b * settings_.batch + i;
-      }
-      const Tensor inputs = validation_.Inputs(rows.data(), settings_.batch);
-      const std::vector<Tensor> teacher = RunTeacher(inputs);
-      student_slots_[static_cast<std::size_t>(job_.student->inputs[0])] = inputs;
-      student_.Run(student_slots_);
-      sum += OutputLoss(teacher, LabelsOf(validation_, rows.data())).item<double>();
-    }
-    return sum / static_cast<double>(batches);
-  }
-
   void EndEpoch() {
     TrainEpoch epoch;
     epoch.loss = state_.running_loss / static_cast<double>(per_epoch_);
     state_.running_loss = 0;
-    Save();
+    Save(parameters_, state_);
     if (validation_.count() > 0) {
-      epoch.validation = Validate();
+      epoch.validation = Validate(settings_, validation_, parameters_, teacher_, student_);
       const bool better = state_.best.empty() || epoch.validation < state_.best_validation;
       if (better) {
         state_.best = state_.parameters;
@@ -346,19 +278,8 @@ class Training {
     state_.epochs.push_back(epoch);
   }
 
-  void Save() {
-    const auto copy = [](const std::vector<Tensor>& from) {
-      std::vector<std::vector<float>> lists;
-      for (const Tensor& tensor : from) lists.push_back(ValuesOf(tensor));
-      return lists;
-    };
-    state_.parameters = copy(leaves_);
-    state_.first = copy(first_);
-    if (settings_.optimizer == "adam") state_.second = copy(second_);
-  }
-
   void Stop() {
-    Save();
+    Save(parameters_, state_);
     call_.hooks->checkpoint(state_);
     call_.result->stopped = true;
     Finish();
@@ -366,14 +287,11 @@ class Training {
 
   void Finish() {
     const at::NoGradGuard no_grad;
-    for (std::size_t i = 0; i < leaves_.size(); ++i) {
-      const TrainParameter& parameter = job_.student->parameters[i];
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Tensor& leaf = parameters_[i].leaf;
       const Tensor reached =
-          state_.best.empty()
-              ? leaves_[i]
-              : CopyOf(state_.best[i].data(), job_.student->constants[parameter.constant].dims);
-      call_.result->values.push_back(
-          ValuesOf(parameter.kind == ParameterKind::kWeight ? reached : at::exp(reached)));
+          state_.best.empty() ? leaf : CopyOf(state_.best[i].data(), leaf.sizes().vec());
+      call_.result->values.push_back(ValuesOf(parameters_[i].Value(reached)));
     }
     call_.result->epochs = state_.epochs;
   }
@@ -384,17 +302,11 @@ class Training {
   TrainState& state_;
   Samples train_;
   Samples validation_;
-  Runner student_;
-  Runner teacher_;
-  Slots student_slots_;
-  Slots teacher_slots_;
+  Network student_;
+  Network teacher_;
   std::int64_t per_epoch_;
   std::int64_t total_;
-  std::vector<Tensor> leaves_;  ///< one per parameter
-  std::vector<Tensor> masks_;   ///< for parameters whose zeros stay; undefined for others
-  std::vector<Tensor> first_;
-  std::vector<Tensor> second_;
-  std::vector<double> factors_;
+  std::vector<Parameter> parameters_;
   std::vector<Tensor> cache_;  ///< the teacher's outputs for all samples; may be empty
 };
 
@@ -402,18 +314,15 @@ class Training {
 void TakeGradients(GradientCall& call) {
   at::set_num_threads(call.threads);
   const TrainProgram& program = *call.program;
-  const Runner runner(program, {});
-  Slots slots = runner.NewSlots();
+  Network network(program, {});
   std::vector<Tensor> leaves;
   for (const TrainParameter& parameter : program.parameters) {
-    const int slot = program.constants[parameter.constant].slot;
-    Tensor& leaf = slots[static_cast<std::size_t>(slot)];
+    Tensor& leaf = At(network.slots, program.constants[parameter.constant].slot);
     leaf.set_requires_grad(true);
     leaves.push_back(leaf);
   }
-  slots[static_cast<std::size_t>(program.inputs[0])] = CopyOf(call.inputs.data, call.inputs.dims);
-  runner.Run(slots);
-  const Tensor& output = slots[static_cast<std::size_t>(program.outputs[0])];
+  network.Run(CopyOf(call.inputs.data, call.inputs.dims));
+  const Tensor& output = At(network.slots, program.outputs[0]);
   if (output.dim() < 2) throw WrongArguments("the model's output has no axis of classes");
   const Tensor logits = output.reshape({-1, output.size(-1)});
   Tensor labels = MostLikely(logits);
@@ -430,14 +339,17 @@ void TakeGradients(GradientCall& call) {
 
 /// The border to the caller, which may have been built with another libstdc++ and does not know the
 /// library's types: turns exceptions of the library into text.
-template <class Call>
-void Guard(std::string& error, const Call& call) {
+template <class Call, class Run>
+void Guard(Call& call, const Run& run) {
   try {
-    call();
+    run();
+  } catch (const WrongArguments& thrown) {
+    call.error = thrown.what();
+    if constexpr (requires { call.users_fault; }) call.users_fault = true;
   } catch (const c10::Error& thrown) {
-    error = thrown.what_without_backtrace();
+    call.error = thrown.what_without_backtrace();
   } catch (const std::exception& thrown) {
-    error = thrown.what();
+    call.error = thrown.what();
   }
 }
 
@@ -451,40 +363,25 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] void msc_train(msc::detail::TrainCall* call) {
-  msc::detail::Guard(call->error, [&] {
-    try {
-      msc::detail::Training(*call).Run();
-    } catch (const msc::detail::WrongArguments& thrown) {
-      call->error = thrown.what();
-      call->users_fault = true;
-    }
-  });
+  msc::detail::Guard(*call, [&] { msc::detail::Training(*call).Run(); });
 }
 
 [[gnu::visibility("default")]] void msc_gradients(msc::detail::GradientCall* call) {
-  msc::detail::Guard(call->error, [&] {
-    try {
-      msc::detail::TakeGradients(*call);
-    } catch (const msc::detail::WrongArguments& thrown) {
-      call->error = thrown.what();
-      call->users_fault = true;
-    }
-  });
+  msc::detail::Guard(*call, [&] { msc::detail::TakeGradients(*call); });
 }
 
 [[gnu::visibility("default")]] void msc_run(msc::detail::RunCall* call) {
-  msc::detail::Guard(call->error, [&] {
+  msc::detail::Guard(*call, [&] {
     using namespace msc::detail;
     const at::NoGradGuard no_grad;
     const Runner runner(*call->program, {});
     Slots slots = runner.NewSlots();
     for (std::size_t i = 0; i < call->inputs.size(); ++i) {
-      slots[static_cast<std::size_t>(call->program->inputs[i])] =
-          CopyOf(call->inputs[i].data, call->inputs[i].dims);
+      At(slots, call->program->inputs[i]) = CopyOf(call->inputs[i].data, call->inputs[i].dims);
     }
     runner.Run(slots);
     for (const int slot : call->program->outputs) {
-      const Tensor& output = slots[static_cast<std::size_t>(slot)];
+      const Tensor& output = At(slots, slot);
       call->outputs.push_back(ValuesOf(output));
       call->dims.push_back(output.sizes().vec());
     }
