@@ -13,124 +13,160 @@
 namespace msc {
 namespace {
 
-/// Builds a TrainProgram from a graph, node by node.
-class ProgramMaker {
- public:
-  ProgramMaker(const Graph& graph, const QuantizedFrom* from) : graph_(graph), from_(from) {}
+/// Adds a constant and returns its index.
+std::size_t AddConstant(const Tensor& tensor, TrainProgram& program) {
+  const auto values = tensor.Values<float>();
+  program.constants.push_back({program.slots++, tensor.dims(), {values.begin(), values.end()}});
+  return program.constants.size() - 1;
+}
 
-  TrainProgram Make() && {
-    for (const ValueId input : graph_.inputs()) program_.inputs.push_back(NewSlot(input));
-    for (const NodeId id : graph_.order()) {
-      if (ReadNarrowing(graph_, id)) continue;  // its widening node translates both
-      const Node& node = graph_.node(id);
-      if (const auto wide = ReadWidening(graph_, id)) {
-        Widen(id, *wide);
-      } else if (MakesFloats(node)) {
-        Translate(node);
-      }
+/// Adds an operator with one output and returns the output's slot.
+int AddOp(TrainOp op, TrainProgram& program) {
+  op.out = {program.slots++};
+  program.ops.push_back(std::move(op));
+  return program.ops.back().out[0];
+}
+
+TrainParameter* ParameterOf(std::size_t constant, TrainProgram& program) {
+  for (TrainParameter& parameter : program.parameters) {
+    if (parameter.constant == constant) return &parameter;
+  }
+  return nullptr;
+}
+
+void TrainWeight(std::size_t constant, const std::string& node, std::size_t input,
+                 TrainProgram& program) {
+  const std::pair<std::string, std::int64_t> name{node, static_cast<std::int64_t>(input)};
+  if (TrainParameter* const known = ParameterOf(constant, program)) {
+    known->names.push_back(name);
+  } else {
+    program.parameters.push_back({ParameterKind::kWeight, constant, {name}});
+  }
+}
+
+/// The values of a graph that a program has so far.
+struct Values {
+  std::map<ValueId, int> slots;
+  std::map<ValueId, std::size_t> constants;  ///< indices into TrainProgram::constants
+};
+
+void Enter(const Graph& graph, ValueId value, int slot, Values& values, TrainProgram& program) {
+  values.slots[value] = slot;
+  program.named.emplace_back(graph.value(value).name, slot);
+}
+
+/// Returns the slot of a value; -1 if it is not f32: such inputs are read from the graph.
+int SlotFor(const Graph& graph, ValueId value, Values& values, TrainProgram& program) {
+  const auto known = values.slots.find(value);
+  if (known != values.slots.end()) return known->second;
+  const TensorPtr tensor = value == kNoValue ? nullptr : graph.constant(value);
+  if (!tensor || tensor->dtype() != DType::kF32) return -1;
+  const std::size_t constant = AddConstant(*tensor, program);
+  values.constants[value] = constant;
+  return values.slots[value] = program.constants[constant].slot;
+}
+
+/// Trains a constant input, except a single number that Add adds: that is part of a formula, not a
+/// bias.
+void TrainInput(const Node& node, std::size_t input, const Values& values, TrainProgram& program) {
+  const auto constant = values.constants.find(node.inputs[input]);
+  if (constant == values.constants.end()) return;
+  if (node.op == "Add" && program.constants[constant->second].values.size() < 2) return;
+  TrainWeight(constant->second, node.name, input, program);
+}
+
+/// Returns whether a node makes f32 values. Shape arithmetic is left out: inferred types have its
+/// results.
+bool MakesFloats(const Graph& graph, const Node& node) {
+  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
+    return out != kNoValue && graph.type(out).dtype == DType::kF32;
+  });
+}
+
+void Translate(const Graph& graph, const Node& node, Values& values, TrainProgram& program) {
+  const detail::TrainRow* const row = detail::FindTrainRow(node);
+  if (row == nullptr) RejectNode(node, "this operator cannot be trained through");
+  TrainOp op;
+  op.op = node.op;
+  op.node = node.name;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    op.in.push_back(SlotFor(graph, node.inputs[i], values, program));
+    if ((row->trained >> i & 1U) != 0) TrainInput(node, i, values, program);
+  }
+  row->read({graph, node, op});
+  for (std::size_t i = 0; i < op.in.size(); ++i) {
+    if (op.in[i] < 0 && node.inputs[i] != kNoValue) {
+      RejectNode(
+          node, "its input '" + graph.value(node.inputs[i]).name + "' does not hold 32-bit floats");
     }
-    for (const ValueId output : graph_.outputs()) {
-      const auto slot = slots_.find(output);
-      if (slot == slots_.end()) {
-        throw UserError("output '" + graph_.value(output).name +
-                        "' does not hold 32-bit floats that the model computes");
+  }
+  for (const ValueId out : node.outputs) {
+    if (out == kNoValue || graph.type(out).dtype != DType::kF32) continue;
+    op.out.push_back(program.slots++);
+    Enter(graph, out, op.out.back(), values, program);
+  }
+  if (op.out.size() > 1 && op.op != "Split") {
+    RejectNode(node, "only its first output can be trained through");
+  }
+  program.ops.push_back(std::move(op));
+}
+
+/// The reader of widened weights. If a channel has several scales, there are nodes in between that
+/// turn rows with one scale each back into the weights.
+struct Reader {
+  Use use;
+  std::vector<NodeId> moves;  ///< Reshape and Transpose nodes in between, in order
+};
+
+std::optional<Reader> ReaderOf(const Graph& graph, ValueId wide) {
+  Reader reader;
+  for (ValueId value = wide;;) {
+    const std::vector<Use>& uses = graph.uses(value);
+    if (uses.size() != 1) return std::nullopt;
+    reader.use = uses[0];
+    const Node& node = graph.node(reader.use.node);
+    if (!node.Is("Reshape") && !node.Is("Transpose")) return reader;
+    reader.moves.push_back(reader.use.node);
+    value = node.outputs[0];
+  }
+}
+
+/// Undoes `moves` on the weights in `slot`. Returns the slot of the result.
+int MovedBack(const Graph& graph, const std::vector<NodeId>& moves, int slot,
+              TrainProgram& program) {
+  for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
+    const Node& node = graph.node(*move);
+    TrainOp op{.op = node.op, .node = node.name, .in = {slot}, .out = {}, .ints = {}, .reals = {}};
+    if (node.Is("Transpose")) {
+      const auto perm = std::get<std::vector<std::int64_t>>(node.attrs.at("perm"));
+      op.ints.resize(perm.size());
+      for (std::size_t i = 0; i < perm.size(); ++i) {
+        op.ints[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
       }
-      program_.outputs.push_back(slot->second);
+    } else {
+      op.ints = StaticDims(*graph.type(node.inputs[0]).shape).value();
     }
-    return std::move(program_);
+    slot = AddOp(std::move(op), program);
+  }
+  return slot;
+}
+
+/// Translates the widening nodes of a graph, each with the narrowing node in front of it.
+class Widener {
+ public:
+  Widener(const Graph& graph, const QuantizedFrom* from, Values& values, TrainProgram& program)
+      : graph_(graph), from_(from), values_(values), program_(program) {}
+
+  /// Returns the slot of the widened value.
+  int Widen(NodeId id, const Narrowing& form) {
+    return graph_.constant(graph_.node(id).inputs[0]) != nullptr ? WidenConstant(id, form)
+                                                                 : WidenValue(id, form);
   }
 
  private:
-  /// Returns whether a node makes f32 values. Shape arithmetic is left out: inferred types have its
-  /// results.
-  [[nodiscard]] bool MakesFloats(const Node& node) const {
-    return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId out) {
-      return out != kNoValue && graph_.type(out).dtype == DType::kF32;
-    });
-  }
-
-  int NewSlot(ValueId value) {
-    const int slot = program_.slots++;
-    slots_[value] = slot;
-    program_.named.emplace_back(graph_.value(value).name, slot);
-    return slot;
-  }
-
-  /// Returns the slot of a value; -1 if it is not f32: such inputs are read from the graph.
-  int SlotFor(ValueId value) {
-    const auto known = slots_.find(value);
-    if (known != slots_.end()) return known->second;
-    const TensorPtr tensor = value == kNoValue ? nullptr : graph_.constant(value);
-    if (!tensor || tensor->dtype() != DType::kF32) return -1;
-    const int slot = AddConstant(*tensor);
-    slots_[value] = slot;
-    constants_[value] = program_.constants.size() - 1;
-    return slot;
-  }
-
-  int AddConstant(const Tensor& tensor) {
-    const auto values = tensor.Values<float>();
-    program_.constants.push_back(
-        {program_.slots, tensor.dims(), std::vector<float>(values.begin(), values.end())});
-    return program_.slots++;
-  }
-
-  void Translate(const Node& node) {
-    const detail::TrainRow* const row = detail::FindTrainRow(node);
-    if (row == nullptr) RejectNode(node, "this operator cannot be trained through");
-    TrainOp op;
-    op.op = node.op;
-    op.node = node.name;
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      op.in.push_back(SlotFor(node.inputs[i]));
-      if ((row->trained >> i & 1U) != 0) Train(node, i);
-    }
-    row->read({graph_, node, op});
-    for (std::size_t i = 0; i < op.in.size(); ++i) {
-      if (op.in[i] < 0 && node.inputs[i] != kNoValue) {
-        RejectNode(node, "its input '" + graph_.value(node.inputs[i]).name +
-                             "' does not hold 32-bit floats");
-      }
-    }
-    for (const ValueId out : node.outputs) {
-      if (out != kNoValue && (graph_.type(out).dtype == DType::kF32))
-        op.out.push_back(NewSlot(out));
-    }
-    if (op.out.size() > 1 && op.op != "Split") {
-      RejectNode(node, "only its first output can be trained through");
-    }
-    program_.ops.push_back(std::move(op));
-  }
-
-  /// Trains a constant input, except a single number that Add adds: that is part of a formula, not
-  /// a bias.
-  void Train(const Node& node, std::size_t input) {
-    const auto constant = constants_.find(node.inputs[input]);
-    if (constant == constants_.end()) return;
-    if (node.op == "Add" && program_.constants[constant->second].values.size() < 2) return;
-    TrainWeight(constant->second, node.name, input);
-  }
-
-  void TrainWeight(std::size_t constant, const std::string& node, std::size_t input) {
-    const std::pair<std::string, std::int64_t> name{node, static_cast<std::int64_t>(input)};
-    for (TrainParameter& parameter : program_.parameters) {
-      if (parameter.constant != constant) continue;
-      parameter.names.push_back(name);
-      return;
-    }
-    program_.parameters.push_back({ParameterKind::kWeight, constant, {name}});
-  }
-
-  void Widen(NodeId id, const Narrowing& form) {
+  int WidenValue(NodeId id, const Narrowing& form) {
     const Node& node = graph_.node(id);
     const ValueId narrow = node.inputs[0];
-    const int slot = graph_.constant(narrow) != nullptr ? WidenConstant(id, form)
-                                                        : WidenValue(node, narrow, form);
-    slots_[node.outputs[0]] = slot;
-    program_.named.emplace_back(graph_.value(node.outputs[0]).name, slot);
-  }
-
-  int WidenValue(const Node& node, ValueId narrow, const Narrowing& form) {
     const auto known = wide_.find(narrow);
     if (known != wide_.end()) return known->second;
     const NodeId producer = graph_.producer(narrow);
@@ -140,70 +176,39 @@ class ProgramMaker {
                  "reads '" + graph_.value(narrow).name + "', which is not made by its counterpart");
     }
     const ValueId source = graph_.node(producer).inputs[0];
-    TrainOp op;
-    op.node = node.name;
-    op.in = {SlotFor(source)};
-    if (form.IsBF16()) {
-      op.op = "RoundBf16";
-    } else {
-      if (!form.IsPerTensorInt8()) RejectNode(node, "is trained with one scale alone");
-      const bool is_signed = form.dtype == DType::kI8;
-      op.op = "Quantize";
-      op.ints = {form.zero_points.at(0), is_signed ? -128 : 0, is_signed ? 127 : 255};
-      op.in.push_back(ActivationStep(graph_.value(source).name, form.scales.at(0)));
-    }
-    op.out = {program_.slots++};
-    wide_[narrow] = op.out[0];
-    if (op.in.size() > 1) step_of_[op.out[0]] = op.in[1];
-    program_.ops.push_back(std::move(op));
-    return program_.ops.back().out[0];
+    const int slot = SlotFor(graph_, source, values_, program_);
+    if (form.IsBF16()) return wide_[narrow] = AddRounding("RoundBf16", node, {slot}, {});
+    if (!form.IsPerTensorInt8()) RejectNode(node, "is trained with one scale alone");
+    const bool is_signed = form.dtype == DType::kI8;
+    const int step = ActivationStep(graph_.value(source).name, form.scales.at(0));
+    return wide_[narrow] =
+               AddRounding("Quantize", node, {slot, step},
+                           {form.zero_points.at(0), is_signed ? -128 : 0, is_signed ? 127 : 255});
+  }
+
+  /// Adds a fake quantizer, whose second input, of two, is its step. Returns the slot of its
+  /// output.
+  int AddRounding(const char* op, const Node& node, std::vector<int> in,
+                  std::vector<std::int64_t> ints) {
+    const int step = in.size() == 2 ? in[1] : -1;
+    const int slot = AddOp({op, node.name, std::move(in), {}, std::move(ints), {}}, program_);
+    if (step >= 0) step_of_[slot] = step;
+    return slot;
   }
 
   /// Returns the slot of the step of an activation. Tensors that share a range, such as those on
   /// both sides of MaxPool, have the same scale, and keep sharing one step.
   int ActivationStep(const std::string& tensor, float scale) {
-    const auto known = steps_.find(scale);
-    if (known != steps_.end()) {
-      TrainParameter* const parameter = ParameterOf(known->second);
-      if (parameter != nullptr) parameter->names.emplace_back(tensor, 0);
-      return program_.constants[known->second].slot;
+    const auto [it, added] = steps_.emplace(scale, program_.constants.size());
+    if (added) {
+      AddConstant(Tensor::From<float>(DType::kF32, {}, {&scale, 1}), program_);
+      if (from_ != nullptr) {
+        program_.parameters.push_back({ParameterKind::kActivationStep, it->second, {{tensor, 0}}});
+      }
+    } else if (TrainParameter* const parameter = ParameterOf(it->second, program_)) {
+      parameter->names.emplace_back(tensor, 0);
     }
-    Tensor step(DType::kF32, {});
-    step.MutableValues<float>()[0] = scale;
-    const int slot = AddConstant(step);
-    const std::size_t constant = program_.constants.size() - 1;
-    steps_[scale] = constant;
-    if (from_ != nullptr) {
-      program_.parameters.push_back({ParameterKind::kActivationStep, constant, {{tensor, 0}}});
-    }
-    return slot;
-  }
-
-  TrainParameter* ParameterOf(std::size_t constant) {
-    for (TrainParameter& parameter : program_.parameters) {
-      if (parameter.constant == constant) return &parameter;
-    }
-    return nullptr;
-  }
-
-  /// The reader of widened weights. If a channel has several scales, there are nodes in between
-  /// that turn rows with one scale each back into the weights.
-  struct Reader {
-    Use use;
-    std::vector<NodeId> moves;  ///< Reshape and Transpose nodes in between, in order
-  };
-
-  [[nodiscard]] std::optional<Reader> ReaderOf(ValueId wide) const {
-    Reader reader;
-    for (ValueId value = wide;;) {
-      const std::vector<Use>& uses = graph_.uses(value);
-      if (uses.size() != 1) return std::nullopt;
-      reader.use = uses[0];
-      const Node& node = graph_.node(reader.use.node);
-      if (!node.Is("Reshape") && !node.Is("Transpose")) return reader;
-      reader.moves.push_back(reader.use.node);
-      value = node.outputs[0];
-    }
+    return program_.constants[it->second].slot;
   }
 
   /// Returns the constant that the reader reads in the plain graph; kNoValue if it does not read a
@@ -215,92 +220,56 @@ class ProgramMaker {
     return from_->plain->constant(master) ? master : kNoValue;
   }
 
-  /// Undoes `moves` on the weights in `slot`. Returns the slot of the result.
-  int MovedBack(int slot, const std::vector<NodeId>& moves) {
-    for (auto move = moves.rbegin(); move != moves.rend(); ++move) {
-      const Node& node = graph_.node(*move);
-      TrainOp op;
-      op.op = node.op;
-      op.node = node.name;
-      op.in = {slot};
-      if (node.Is("Transpose")) {
-        const auto perm = std::get<std::vector<std::int64_t>>(node.attrs.at("perm"));
-        op.ints.resize(perm.size());
-        for (std::size_t i = 0; i < perm.size(); ++i) {
-          op.ints[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
-        }
-      } else {
-        op.ints = StaticDims(*graph_.type(node.inputs[0]).shape).value();
-      }
-      op.out = {program_.slots++};
-      slot = op.out[0];
-      program_.ops.push_back(std::move(op));
-    }
-    return slot;
-  }
-
   /// Translates constant weights behind a widening node: reads them from the plain graph and rounds
   /// them.
   int WidenConstant(NodeId id, const Narrowing& form) {
-    const ValueId wide = graph_.node(id).outputs[0];
+    const Node& node = graph_.node(id);
+    const ValueId wide = node.outputs[0];
     const auto weights = ReadWeights(graph_, wide);
-    if (!weights) RejectNode(graph_.node(id), "widens what is no constant");
-    const auto reader = from_ == nullptr ? std::nullopt : ReaderOf(wide);
+    if (!weights) RejectNode(node, "widens what is no constant");
+    const auto reader = from_ == nullptr ? std::nullopt : ReaderOf(graph_, wide);
     const ValueId master = reader ? MasterOf(*reader) : kNoValue;
-    if (master == kNoValue) return AddConstant(*WidenedWeights(graph_, *weights));
-    const Use use = reader->use;
-    const std::string& layer = graph_.node(use.node).name;
+    if (master == kNoValue) {
+      return program_.constants[AddConstant(*WidenedWeights(graph_, *weights), program_)].slot;
+    }
+    const Node& layer = graph_.node(reader->use.node);
     const TensorPtr tensor = from_->plain->constant(master);
-    const auto known = masters_.find(master);
-    const std::size_t constant =
-        known != masters_.end() ? known->second : program_.constants.size();
-    if (known == masters_.end()) {
-      (void)AddConstant(*tensor);
-      masters_[master] = constant;
-    }
-    TrainWeight(constant, layer, use.index);
-    const int slot = MovedBack(program_.constants[constant].slot, reader->moves);
-    TrainOp op;
-    op.node = graph_.node(id).name;
-    op.in = {slot};
-    if (use.index != 1) {
+    const auto [constant, added] = masters_.emplace(master, program_.constants.size());
+    if (added) AddConstant(*tensor, program_);
+    TrainWeight(constant->second, layer.name, reader->use.index, program_);
+    const int slot =
+        MovedBack(graph_, reader->moves, program_.constants[constant->second].slot, program_);
+    if (reader->use.index != 1) {
       // A bias has 32 bits, but its step is coarse if the weights have few bits.
-      const Node& layer_node = graph_.node(use.node);
-      op.op = "QuantizeBias";
-      for (const std::size_t input : {0U, 1U}) {
-        op.in.push_back(step_of_.at(slots_.at(layer_node.inputs[input])));
-      }
-      op.out = {program_.slots++};
-      program_.ops.push_back(std::move(op));
-      return program_.ops.back().out[0];
+      const auto step = [&](std::size_t input) {
+        return step_of_.at(values_.slots.at(layer.inputs[input]));
+      };
+      return AddRounding("QuantizeBias", node, {slot, step(0), step(1)}, {});
     }
-    if (form.IsBF16()) {
-      op.op = "RoundBf16";
-    } else {
-      const bool symmetric = std::all_of(form.zero_points.begin(), form.zero_points.end(),
-                                         [](std::int64_t zero) { return zero == 0; });
-      if (!symmetric) RejectNode(graph_.node(id), "has zero points, with which none is trained");
-      const auto grid = from_->plan->weights.find(layer);
-      const std::int64_t bits = grid == from_->plan->weights.end() ? 8 : grid->second.bits;
-      const std::int64_t most = (std::int64_t{1} << (bits - 1)) - 1;
-      op.op = "QuantizeWeights";
-      const auto steps = std::ssize(form.scales);
-      op.ints = {form.axis, -most, most, tensor->size() / steps};
-      op.in.push_back(AddConstant(Tensor::From<float>(DType::kF32, {steps}, form.scales)));
-      program_.parameters.push_back(
-          {ParameterKind::kWeightStep, program_.constants.size() - 1, {{layer, 0}}});
-    }
-    op.out = {program_.slots++};
-    if (op.in.size() > 1) step_of_[op.out[0]] = op.in[1];
-    program_.ops.push_back(std::move(op));
-    return program_.ops.back().out[0];
+    if (form.IsBF16()) return AddRounding("RoundBf16", node, {slot}, {});
+    return QuantizeWeights(node, form, layer.name, tensor->size(), slot);
+  }
+
+  int QuantizeWeights(const Node& node, const Narrowing& form, const std::string& layer,
+                      std::int64_t size, int slot) {
+    const bool symmetric = std::all_of(form.zero_points.begin(), form.zero_points.end(),
+                                       [](std::int64_t zero) { return zero == 0; });
+    if (!symmetric) RejectNode(node, "has zero points, with which none is trained");
+    const auto grid = from_->plan->weights.find(layer);
+    const std::int64_t bits = grid == from_->plan->weights.end() ? 8 : grid->second.bits;
+    const std::int64_t most = (std::int64_t{1} << (bits - 1)) - 1;
+    const auto steps = std::ssize(form.scales);
+    const std::size_t constant =
+        AddConstant(Tensor::From<float>(DType::kF32, {steps}, form.scales), program_);
+    program_.parameters.push_back({ParameterKind::kWeightStep, constant, {{layer, 0}}});
+    return AddRounding("QuantizeWeights", node, {slot, program_.constants[constant].slot},
+                       {form.axis, -most, most, size / steps});
   }
 
   const Graph& graph_;
   const QuantizedFrom* from_;
-  TrainProgram program_;
-  std::map<ValueId, int> slots_;
-  std::map<ValueId, std::size_t> constants_;
+  Values& values_;
+  TrainProgram& program_;
   std::map<ValueId, std::size_t> masters_;  ///< constant, by value of the plain graph
   std::map<ValueId, int> wide_;             ///< slot, by narrow value
   std::map<float, std::size_t> steps_;      ///< constant, by scale of activations
@@ -310,7 +279,31 @@ class ProgramMaker {
 }  // namespace
 
 TrainProgram MakeTrainProgram(const Graph& graph, const QuantizedFrom* from) {
-  return ProgramMaker(graph, from).Make();
+  TrainProgram program;
+  Values values;
+  Widener widener(graph, from, values, program);
+  for (const ValueId input : graph.inputs()) {
+    program.inputs.push_back(program.slots++);
+    Enter(graph, input, program.inputs.back(), values, program);
+  }
+  for (const NodeId id : graph.order()) {
+    if (ReadNarrowing(graph, id)) continue;  // its widening node translates both
+    const Node& node = graph.node(id);
+    if (const auto wide = ReadWidening(graph, id)) {
+      Enter(graph, node.outputs[0], widener.Widen(id, *wide), values, program);
+    } else if (MakesFloats(graph, node)) {
+      Translate(graph, node, values, program);
+    }
+  }
+  for (const ValueId output : graph.outputs()) {
+    const auto slot = values.slots.find(output);
+    if (slot == values.slots.end()) {
+      throw UserError("output '" + graph.value(output).name +
+                      "' does not hold 32-bit floats that the model computes");
+    }
+    program.outputs.push_back(slot->second);
+  }
+  return program;
 }
 
 int SlotOf(const TrainProgram& program, const std::string& value) {
