@@ -48,7 +48,92 @@ std::span<const T> Part(const std::vector<T>& all, std::int64_t part, std::int64
                                          static_cast<std::size_t>(size));
 }
 
-/// Weights of one group of a layer, with the bias that belongs to them.
+/// The grid that a layer shall have.
+struct Request {
+  int bits = 8;
+  std::int64_t group = 0;            ///< number of inputs that share a scale
+  std::optional<WeightStep> shared;  ///< the step of all channels, if they share one
+};
+
+WeightStep LargestStep(const QuantizeOptions& options, const Request& request,
+                       std::span<const float> row) {
+  if (request.shared) return *request.shared;
+  return options.affine_weights ? AffineStep(row, request.bits)
+                                : SymmetricStep(MaxScale(row, request.bits), request.bits);
+}
+
+WeightStep StepOf(const QuantizeOptions& options, const Request& request,
+                  std::span<const float> row, std::span<const double> importance) {
+  const int bits = request.bits;
+  if (request.shared || options.grid != "mse") return LargestStep(options, request, row);
+  return options.affine_weights ? BestAffineStep(row, bits, importance)
+                                : SymmetricStep(BestScale(row, bits, importance), bits);
+}
+
+/// Returns the steps of rows of `inputs` weights: one for each request.group of them.
+std::vector<WeightStep> StepsOf(const QuantizeOptions& options, const Request& request,
+                                std::span<const float> rows, std::int64_t inputs,
+                                std::span<const double> importance) {
+  std::vector<WeightStep> steps;
+  const auto group = static_cast<std::size_t>(request.group);
+  for (std::size_t first = 0; first < rows.size(); first += group) {
+    const std::size_t input = first % static_cast<std::size_t>(inputs);
+    steps.push_back(StepOf(options, request, rows.subspan(first, group),
+                           importance.empty() ? importance : importance.subspan(input, group)));
+  }
+  return steps;
+}
+
+/// Returns the request for a layer with `inputs` weights in each of `rows`. Inputs of a channel
+/// share a scale if groups do not divide them. The step that channels share is that of the largest
+/// weight of all.
+Request RequestFor(const QuantizeOptions& options, int bits, Precision precision,
+                   std::span<const float> rows, std::int64_t inputs) {
+  const bool grouped =
+      precision == Precision::kF32 && options.group > 0 && inputs % options.group == 0;
+  Request request{.bits = bits, .group = grouped ? options.group : inputs, .shared = {}};
+  if (options.per == "tensor") request.shared = LargestStep(options, request, rows);
+  return request;
+}
+
+/// Returns whether a plan without a grid already stands for the requested grid.
+bool IsPlain(const QuantizeOptions& options, int bits, Precision precision) {
+  return bits == 8 && options.grid == "max" && options.per == "channel" &&
+         !options.affine_weights && precision == Precision::kInt8;
+}
+
+WeightGrid GridOf(const QuantizeOptions& options, const Request& request, std::int64_t inputs,
+                  const std::vector<WeightStep>& steps) {
+  WeightGrid grid{
+      .bits = request.bits, .scales = {}, .group = request.group == inputs ? 0 : request.group};
+  for (const WeightStep& step : steps) {
+    grid.scales.push_back(static_cast<double>(step.scale));
+    if (options.affine_weights) grid.zero_points.push_back(ZeroPointOf(step, request.bits));
+  }
+  return grid;
+}
+
+/// Chooses the grid of a layer without samples.
+WeightGrid GridAlone(const QuantizeOptions& options, int bits, Precision precision,
+                     const Graph& graph, const WeightedLayer& layer) {
+  const LinearForm form = FormOf(graph, layer);
+  const std::vector<float> rows = ReadRows(graph, layer, form);
+  const Request request = RequestFor(options, bits, precision, rows, form.inputs);
+  return GridOf(options, request, form.inputs, StepsOf(options, request, rows, form.inputs, {}));
+}
+
+bool UsesSamples(const QuantizeOptions& options) {
+  return options.rounding != "nearest" || options.reconstruct || options.correct_bias;
+}
+
+std::int64_t PositionsFor(const QuantizeOptions& options, std::int64_t samples,
+                          std::int64_t inputs) {
+  if (options.positions > 0) return options.positions;
+  samples = std::max<std::int64_t>(samples, 1);
+  return std::max(kLeastPositions, (kRowsAnInput * inputs + samples - 1) / samples);
+}
+
+/// Weights of one group of a layer, or of all of them, with the bias that belongs to them.
 struct Choice {
   std::vector<WeightStep> steps;
   std::vector<float> weights;
@@ -56,271 +141,204 @@ struct Choice {
   double error = 0;
 };
 
-/// Implements RoundWeights.
-class WeightRounder {
- public:
-  WeightRounder(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph)
-      : rounding_(rounding),
-        options_(rounding.options),
-        plan_(plan),
-        graph_(graph),
-        original_(graph),
-        layers_(FindQuantizableLayers(graph)) {}
+/// What a choice is made for: one group of a layer.
+struct Group {
+  const LinearMoments& moments;
+  std::span<const float> weights;
+  std::span<const float> bias;
+  bool has_bias = false;
 
-  void Run(std::vector<QuantizedLayer>& rows, const std::function<void(double)>& progress) {
-    const std::vector<LayerChain> chains = FindLayerChains(graph_);
-    const std::vector<WeightedLayer> weighted = FindWeightedLayers(graph_);
-    std::vector<LayerFit> fits;
-    for (std::size_t i = 0; i < weighted.size(); ++i) {
-      const std::string& name = graph_.node(weighted[i].node).name;
-      const auto row = std::find_if(rows.begin(), rows.end(),
-                                    [&](const QuantizedLayer& each) { return each.name == name; });
-      if (row == rows.end() || row->bits == 0) continue;
-      bits_[name] = static_cast<int>(row->bits);
-      auto fit = MakeLayerFit(graph_, i, weighted[i], chains);
-      const bool fits_memory = MomentBytes(FormOf(graph_, weighted[i])) <= kMaxMomentBytes;
-      if (UsesSamples() && fit && fits_memory) {
-        fits.push_back(std::move(*fit));
-      } else {
-        RoundAlone(weighted[i]);
-      }
-    }
-    const LayerRefit refit{
-        .original = original_,
-        .samples = rounding_.samples,
-        .run = rounding_.run,
-        .registry = rounding_.registry,
-        .seed = options_.seed,
-        .positions = [&](const LayerFit& fit) { return PositionsOf(fit); },
-        .together = [&](auto next) { return std::min(kLayersATime, next.size()); },
-        .wanted = [](const LayerFit&, std::vector<float> outputs) { return outputs; },
-        .fit = [&](const LayerFit& fit,
-                   const MomentsOfLayer& moments) { Fit(fit, moments, rows); }};
-    RefitLayers(refit, fits, progress);
+  [[nodiscard]] std::int64_t inputs() const {
+    return static_cast<std::int64_t>(weights.size() / bias.size());
   }
-
- private:
-  [[nodiscard]] bool UsesSamples() const {
-    return options_.rounding != "nearest" || options_.reconstruct || options_.correct_bias;
-  }
-  /// Returns whether a plan without a grid already stands for the requested grid.
-  [[nodiscard]] bool IsPlain(const std::string& name) const {
-    return bits_.at(name) == 8 && options_.grid == "max" && options_.per == "channel" &&
-           !options_.affine_weights && plan_.layers.at(name) == Precision::kInt8;
-  }
-  [[nodiscard]] WeightStep LargestStep(std::span<const float> row, int bits) const {
-    if (shared_step_) return *shared_step_;
-    return options_.affine_weights ? AffineStep(row, bits)
-                                   : SymmetricStep(MaxScale(row, bits), bits);
-  }
-  [[nodiscard]] WeightStep StepOf(std::span<const float> row, int bits,
-                                  std::span<const double> importance) const {
-    if (shared_step_ || options_.grid != "mse") return LargestStep(row, bits);
-    return options_.affine_weights ? BestAffineStep(row, bits, importance)
-                                   : SymmetricStep(BestScale(row, bits, importance), bits);
-  }
-
-  /// Sets the step of a layer whose channels share one: by the largest weight of all.
-  void ShareStep(std::span<const float> rows, int bits) {
-    shared_step_.reset();
-    if (options_.per == "tensor") shared_step_ = LargestStep(rows, bits);
-  }
-
-  /// Returns the number of inputs that share a scale: all inputs of a channel if groups do not
-  /// divide them.
-  [[nodiscard]] std::int64_t GroupOf(const std::string& name, std::int64_t inputs) const {
-    const bool alone = plan_.layers.at(name) == Precision::kF32;
-    const bool even = options_.group > 0 && inputs % options_.group == 0;
-    return alone && even ? options_.group : inputs;
-  }
-
-  /// Returns a step for every `group` inputs of one row.
-  [[nodiscard]] std::vector<WeightStep> StepsOfRow(std::span<const float> row, int bits,
-                                                   std::span<const double> importance,
-                                                   std::int64_t group) const {
-    std::vector<WeightStep> steps;
-    const auto size = static_cast<std::size_t>(group);
-    for (std::size_t first = 0; first < row.size(); first += size) {
-      steps.push_back(StepOf(row.subspan(first, size), bits,
-                             importance.empty() ? importance : importance.subspan(first, size)));
-    }
-    return steps;
-  }
-
-  void SetGrid(const std::string& name, const std::vector<WeightStep>& steps, std::int64_t group) {
-    WeightGrid grid{.bits = bits_.at(name), .scales = {}, .group = group};
-    for (const WeightStep& step : steps) {
-      grid.scales.push_back(static_cast<double>(step.scale));
-      if (options_.affine_weights) grid.zero_points.push_back(ZeroPointOf(step, bits_.at(name)));
-    }
-    plan_.weights[name] = std::move(grid);
-  }
-
-  /// Chooses the scales of a layer without samples.
-  void RoundAlone(const WeightedLayer& layer) {
-    const std::string& name = graph_.node(layer.node).name;
-    if (IsPlain(name)) return;
-    const LinearForm form = FormOf(graph_, layer);
-    const std::vector<float> rows = ReadRows(graph_, layer, form);
-    ShareStep(rows, bits_.at(name));
-    std::vector<WeightStep> steps;
-    const std::int64_t group = GroupOf(name, form.inputs);
-    for (std::int64_t r = 0; r < form.groups * form.outputs; ++r) {
-      const auto own = StepsOfRow(Part(rows, r, form.inputs), bits_.at(name), {}, group);
-      steps.insert(steps.end(), own.begin(), own.end());
-    }
-    SetGrid(name, steps, group == form.inputs ? 0 : group);
-  }
-
-  [[nodiscard]] std::int64_t PositionsOf(const LayerFit& fit) const {
-    if (options_.positions > 0) return options_.positions;
-    const std::int64_t samples = std::max<std::int64_t>(rounding_.samples.count(), 1);
-    const std::int64_t rows = kRowsAnInput * FormOf(original_, fit.layer).inputs;
-    return std::max(kLeastPositions, (rows + samples - 1) / samples);
-  }
-
-  /// Returns the graph with this layer and those before it quantized as they will run.
-  [[nodiscard]] Graph SoFar(const std::string& name) {
-    done_.layers[name] = plan_.layers.at(name);
-    QuantizePlan plan = done_;
-    plan.activations = ScalesNeeded(layers_, plan.layers, rounding_.scales);
-    for (const auto& [layer, grid] : plan_.weights) {
-      if (plan.layers.contains(layer) && layer != name) plan.weights.emplace(layer, grid);
-    }
-    Graph graph = graph_;
-    ApplyQuantizePlan(plan, graph);
-    return graph;
-  }
-
-  void Fit(const LayerFit& fit, const MomentsOfLayer& moments, std::vector<QuantizedLayer>& rows) {
-    WeightedLayer layer = fit.layer;
-    layer.weight = graph_.node(layer.node).inputs.at(1);
-    const Graph so_far = SoFar(graph_.node(layer.node).name);
-    const auto input_name = [&](NodeId node, std::size_t index) {
-      return so_far.value(so_far.node(node).inputs.at(index)).name;
-    };
-    ChangedLayer changed{.graph = graph_,
-                         .layer = layer,
-                         .form = FormOf(graph_, layer),
-                         .observed = so_far,
-                         .inputs = {input_name(layer.node, 0)}};
-    if (!fit.residual.empty()) {
-      changed.inputs.push_back(input_name(fit.residual_add, fit.residual_input));
-    }
-    Solve(fit, layer, changed.form, moments(changed), rows);
-  }
-
-  void Solve(const LayerFit& fit, const WeightedLayer& layer, const LinearForm& form,
-             const std::vector<LinearMoments>& moments, std::vector<QuantizedLayer>& rows) {
-    const std::string name = graph_.node(layer.node).name;
-    const bool has_bias = fit.bias_node != kNoNode;
-    Tensor bias(DType::kF32, {form.groups * form.outputs});
-    if (has_bias) bias = *graph_.constant(graph_.node(fit.bias_node).inputs.at(fit.bias_input));
-    const std::vector<float> old_bias(bias.Values<float>().begin(), bias.Values<float>().end());
-    const std::vector<float> old = ReadRows(graph_, layer, form);
-    ShareStep(old, bits_.at(name));
-    Choice all;
-    double before = 0;
-    double after = 0;
-    double variance = std::numeric_limits<double>::min();
-    for (std::int64_t g = 0; g < form.groups; ++g) {
-      const auto w = Part(old, g, form.outputs * form.inputs);
-      const auto b = Part(old_bias, g, form.outputs);
-      const LinearMoments& group = moments[static_cast<std::size_t>(g)];
-      const Choice plain = Plain(group, w, b, name);
-      Choice taken = Best(group, w, b, name, has_bias);
-      if (!(taken.error <= plain.error)) taken = plain;
-      before += plain.error * group.Variance();
-      after += taken.error * group.Variance();
-      variance += group.Variance();
-      all.steps.insert(all.steps.end(), taken.steps.begin(), taken.steps.end());
-      all.weights.insert(all.weights.end(), taken.weights.begin(), taken.weights.end());
-      all.bias.insert(all.bias.end(), taken.bias.begin(), taken.bias.end());
-    }
-    for (QuantizedLayer& row : rows) {
-      if (row.name != name) continue;
-      row.error_before = before / variance;
-      row.error_after = after / variance;
-    }
-    if (has_bias) {
-      std::copy(all.bias.begin(), all.bias.end(), bias.MutableValues<float>().begin());
-      ReplaceConstant(graph_, fit.bias_node, fit.bias_input, std::move(bias));
-    }
-    const bool same_weights = options_.rounding == "nearest" && !options_.reconstruct;
-    if (same_weights && IsPlain(name)) return;  // the plan's own grid gives these weights
-    const std::int64_t shared = GroupOf(name, form.inputs);
-    SetGrid(name, all.steps, shared == form.inputs ? 0 : shared);
-    if (!same_weights) {
-      ReplaceConstant(graph_, layer.node, 1, WriteRows(graph_, layer, form, all.weights));
-    }
-  }
-
-  /// Returns the baseline: weights rounded to the nearest on scales by their largest magnitude.
-  [[nodiscard]] Choice Plain(const LinearMoments& moments, std::span<const float> w,
-                             std::span<const float> b, const std::string& name) const {
-    Choice choice;
-    const std::size_t inputs = w.size() / b.size();
-    const auto group = static_cast<std::size_t>(GroupOf(name, static_cast<std::int64_t>(inputs)));
-    for (std::size_t first = 0; first < w.size(); first += group) {
-      choice.steps.push_back(LargestStep(w.subspan(first, group), bits_.at(name)));
-    }
-    choice.weights = RoundRows(w, choice.steps, {}, WeightRounding::kNearest,
-                               static_cast<std::int64_t>(inputs / group));
-    choice.bias.assign(b.begin(), b.end());
-    choice.error = moments.Error(choice.weights, choice.bias);
-    return choice;
-  }
-
-  /// Returns the choice by all requested methods.
-  [[nodiscard]] Choice Best(const LinearMoments& moments, std::span<const float> w,
-                            std::span<const float> b, const std::string& name,
-                            bool has_bias) const {
-    const int bits = bits_.at(name);
-    const std::size_t inputs = w.size() / b.size();
-    std::vector<float> weights(w.begin(), w.end());
-    Choice choice;
-    choice.bias.assign(b.begin(), b.end());
-    if (options_.reconstruct) {
-      LinearMoments::Fit fit = moments.Solve(w, b, has_bias, options_.ridge);
-      weights = std::move(fit.weights);
-      choice.bias = std::move(fit.bias);
-    }
-    // A corrected bias removes the error of the mean for any weights, so only the error about the
-    // mean counts.
-    const bool corrects = has_bias && (options_.correct_bias || options_.reconstruct);
-    const std::vector<double> gram =
-        moments.Gram(corrects ? LinearMoments::About::kMean : LinearMoments::About::kZero);
-    std::vector<double> importance(inputs);
-    for (std::size_t i = 0; i < inputs; ++i) importance[i] = gram[i * inputs + i];
-    const std::int64_t group = GroupOf(name, static_cast<std::int64_t>(inputs));
-    for (std::size_t o = 0; o < b.size(); ++o) {
-      const auto own = StepsOfRow(std::span<const float>(weights).subspan(o * inputs, inputs), bits,
-                                  importance, group);
-      choice.steps.insert(choice.steps.end(), own.begin(), own.end());
-    }
-    choice.weights = RoundRows(weights, choice.steps, gram, ParseRounding(options_.rounding),
-                               static_cast<std::int64_t>(inputs) / group);
-    if (corrects) choice.bias = MeanBias(moments, choice.weights);
-    choice.error = moments.Error(choice.weights, choice.bias);
-    return choice;
-  }
-
-  const RoundingRun& rounding_;
-  const QuantizeOptions& options_;
-  QuantizePlan& plan_;
-  Graph& graph_;
-  const Graph original_;
-  const std::vector<QuantizableLayer> layers_;
-  std::map<std::string, int> bits_;
-  std::optional<WeightStep> shared_step_;  ///< for the current layer, if its channels share a step
-  QuantizePlan done_;
 };
+
+/// Returns the baseline: weights rounded to the nearest on scales by their largest magnitude.
+Choice PlainChoice(const QuantizeOptions& options, const Request& request, const Group& group) {
+  Choice choice;
+  const auto size = static_cast<std::size_t>(request.group);
+  for (std::size_t first = 0; first < group.weights.size(); first += size) {
+    choice.steps.push_back(LargestStep(options, request, group.weights.subspan(first, size)));
+  }
+  choice.weights = RoundRows(group.weights, choice.steps, {}, WeightRounding::kNearest,
+                             group.inputs() / request.group);
+  choice.bias.assign(group.bias.begin(), group.bias.end());
+  choice.error = group.moments.Error(choice.weights, choice.bias);
+  return choice;
+}
+
+/// Returns the choice by all requested methods.
+Choice BestChoice(const QuantizeOptions& options, const Request& request, const Group& group) {
+  const auto inputs = static_cast<std::size_t>(group.inputs());
+  std::vector<float> weights(group.weights.begin(), group.weights.end());
+  Choice choice;
+  choice.bias.assign(group.bias.begin(), group.bias.end());
+  if (options.reconstruct) {
+    LinearMoments::Fit fit =
+        group.moments.Solve(group.weights, group.bias, group.has_bias, options.ridge);
+    weights = std::move(fit.weights);
+    choice.bias = std::move(fit.bias);
+  }
+  // A corrected bias removes the error of the mean for any weights, so only the error about the
+  // mean counts.
+  const bool corrects = group.has_bias && (options.correct_bias || options.reconstruct);
+  const std::vector<double> gram =
+      group.moments.Gram(corrects ? LinearMoments::About::kMean : LinearMoments::About::kZero);
+  std::vector<double> importance(inputs);
+  for (std::size_t i = 0; i < inputs; ++i) importance[i] = gram[i * inputs + i];
+  choice.steps = StepsOf(options, request, weights, group.inputs(), importance);
+  choice.weights = RoundRows(weights, choice.steps, gram, ParseRounding(options.rounding),
+                             group.inputs() / request.group);
+  if (corrects) choice.bias = MeanBias(group.moments, choice.weights);
+  choice.error = group.moments.Error(choice.weights, choice.bias);
+  return choice;
+}
+
+/// The choices for all groups of a layer, with errors relative to the variance of its outputs.
+struct Solution {
+  Choice all;
+  double error_before = 0;  ///< of the baseline
+  double error_after = 0;
+};
+
+Solution Solve(const QuantizeOptions& options, const Request& request,
+               const std::vector<LinearMoments>& moments, const std::vector<float>& weights,
+               const std::vector<float>& bias, bool has_bias) {
+  Solution solution;
+  double variance = std::numeric_limits<double>::min();
+  const auto groups = std::ssize(moments);
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const Group group{.moments = moments[static_cast<std::size_t>(g)],
+                      .weights = Part(weights, g, std::ssize(weights) / groups),
+                      .bias = Part(bias, g, std::ssize(bias) / groups),
+                      .has_bias = has_bias};
+    const Choice plain = PlainChoice(options, request, group);
+    Choice taken = BestChoice(options, request, group);
+    if (!(taken.error <= plain.error)) taken = plain;
+    solution.error_before += plain.error * group.moments.Variance();
+    solution.error_after += taken.error * group.moments.Variance();
+    variance += group.moments.Variance();
+    const auto append = [](const auto& part, auto& all) {
+      all.insert(all.end(), part.begin(), part.end());
+    };
+    append(taken.steps, solution.all.steps);
+    append(taken.weights, solution.all.weights);
+    append(taken.bias, solution.all.bias);
+  }
+  solution.error_before /= variance;
+  solution.error_after /= variance;
+  return solution;
+}
+
+/// Returns the graph with the layers in `done` quantized as they will run; `name` has no grid yet.
+Graph QuantizedSoFar(const RoundingRun& rounding, std::span<const QuantizableLayer> layers,
+                     const PrecisionByLayer& done, const std::string& name,
+                     const QuantizePlan& plan, Graph graph) {
+  QuantizePlan so_far{
+      .layers = done, .activations = ScalesNeeded(layers, done, rounding.scales), .weights = {}};
+  for (const auto& [layer, grid] : plan.weights) {
+    if (done.contains(layer) && layer != name) so_far.weights.emplace(layer, grid);
+  }
+  ApplyQuantizePlan(so_far, graph);
+  return graph;
+}
+
+/// Returns the names of what the layer reads in `graph`: its input, then the residual if any.
+std::vector<std::string> InputsOf(const LayerFit& fit, const Graph& graph) {
+  const auto name = [&](NodeId node, std::size_t index) {
+    return graph.value(graph.node(node).inputs.at(index)).name;
+  };
+  std::vector<std::string> inputs = {name(fit.layer.node, 0)};
+  if (!fit.residual.empty()) inputs.push_back(name(fit.residual_add, fit.residual_input));
+  return inputs;
+}
+
+/// Fits one layer, whose input `so_far` computes. Enters its grid in `plan`, its constants in
+/// `graph` and its errors in `row`.
+void FitLayer(const QuantizeOptions& options, const LayerFit& fit, const MomentsOfLayer& moments,
+              const Graph& so_far, QuantizePlan& plan, Graph& graph, QuantizedLayer& row) {
+  WeightedLayer layer = fit.layer;
+  layer.weight = graph.node(layer.node).inputs.at(1);
+  const LinearForm form = FormOf(graph, layer);
+  const std::vector<float> weights = ReadRows(graph, layer, form);
+  const bool has_bias = fit.bias_node != kNoNode;
+  Tensor bias(DType::kF32, {form.groups * form.outputs});
+  if (has_bias) bias = *graph.constant(graph.node(fit.bias_node).inputs.at(fit.bias_input));
+  const auto bias_values = bias.MutableValues<float>();
+  const int bits = static_cast<int>(row.bits);
+  const Precision precision = plan.layers.at(row.name);
+  const Request request = RequestFor(options, bits, precision, weights, form.inputs);
+  const Solution solution = Solve(options, request,
+                                  moments({.graph = graph,
+                                           .layer = layer,
+                                           .form = form,
+                                           .observed = so_far,
+                                           .inputs = InputsOf(fit, so_far)}),
+                                  weights, {bias_values.begin(), bias_values.end()}, has_bias);
+  row.error_before = solution.error_before;
+  row.error_after = solution.error_after;
+  if (has_bias) {
+    std::copy(solution.all.bias.begin(), solution.all.bias.end(), bias_values.begin());
+    ReplaceConstant(graph, fit.bias_node, fit.bias_input, std::move(bias));
+  }
+  const bool same_weights = options.rounding == "nearest" && !options.reconstruct;
+  if (same_weights && IsPlain(options, bits, precision)) return;  // the plan's own grid gives them
+  plan.weights[row.name] = GridOf(options, request, form.inputs, solution.all.steps);
+  if (!same_weights) {
+    ReplaceConstant(graph, layer.node, 1, WriteRows(graph, layer, form, solution.all.weights));
+  }
+}
 
 }  // namespace
 
 void RoundWeights(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph,
                   std::vector<QuantizedLayer>& rows, const std::function<void(double)>& progress) {
-  WeightRounder(rounding, plan, graph).Run(rows, progress);
+  const QuantizeOptions& options = rounding.options;
+  const Graph original = graph;
+  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
+  const std::vector<LayerChain> chains = FindLayerChains(graph);
+  const std::vector<WeightedLayer> weighted = FindWeightedLayers(graph);
+  const auto row_of = [&](const WeightedLayer& layer) {
+    return std::find_if(rows.begin(), rows.end(), [&](const QuantizedLayer& each) {
+      return each.name == graph.node(layer.node).name;
+    });
+  };
+  std::vector<LayerFit> fits;
+  for (std::size_t i = 0; i < weighted.size(); ++i) {
+    const auto row = row_of(weighted[i]);
+    if (row == rows.end() || row->bits == 0) continue;
+    auto fit = MakeLayerFit(graph, i, weighted[i], chains);
+    const bool fits_memory = MomentBytes(FormOf(graph, weighted[i])) <= kMaxMomentBytes;
+    const int bits = static_cast<int>(row->bits);
+    const Precision precision = plan.layers.at(row->name);
+    if (UsesSamples(options) && fit && fits_memory) {
+      fits.push_back(std::move(*fit));
+    } else if (!IsPlain(options, bits, precision)) {
+      plan.weights[row->name] = GridAlone(options, bits, precision, graph, weighted[i]);
+    }
+  }
+  PrecisionByLayer done;
+  const LayerRefit refit{
+      .original = original,
+      .samples = rounding.samples,
+      .run = rounding.run,
+      .registry = rounding.registry,
+      .seed = options.seed,
+      .positions =
+          [&](const LayerFit& fit) {
+            return PositionsFor(options, rounding.samples.count(),
+                                FormOf(original, fit.layer).inputs);
+          },
+      .together = [&](auto next) { return std::min(kLayersATime, next.size()); },
+      .wanted = [](const LayerFit&, std::vector<float> outputs) { return outputs; },
+      .fit =
+          [&](const LayerFit& fit, const MomentsOfLayer& moments) {
+            QuantizedLayer& row = *row_of(fit.layer);
+            done[row.name] = plan.layers.at(row.name);
+            const Graph so_far = QuantizedSoFar(rounding, layers, done, row.name, plan, graph);
+            FitLayer(options, fit, moments, so_far, plan, graph, row);
+          }};
+  RefitLayers(refit, fits, progress);
 }
 
 }  // namespace msc
