@@ -133,6 +133,175 @@ void Expectation::Believe(const Assignment& proposal) {
   if (keeps) feasible.push_back(std::move(values));
 }
 
+std::vector<const Assignment*> AddressesOf(const std::vector<Assignment>& assignments) {
+  std::vector<const Assignment*> at;
+  at.reserve(assignments.size());
+  for (const Assignment& assignment : assignments) at.push_back(&assignment);
+  return at;
+}
+
+Expectation MakeExpectation(const gym::AgentSetup& setup,
+                            const std::vector<std::vector<double>>& expected_relevance,
+                            const std::vector<Assignment>& sample, const Points& points,
+                            const AdditiveModel& model) {
+  Expectation expectation;
+  const auto relevance = [&](std::size_t k) {
+    return UpdatedRelevance(setup.decisions, expected_relevance[k], model.Ranges(k),
+                            points.at.size());
+  };
+  // Searches for one best answer took longer with logarithms (benchmarks/agents/compare).
+  const Shape shape = SeeksFront(setup) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre;
+  for (std::size_t k = 0; k < setup.objectives; ++k) {
+    expectation.objectives.emplace_back(shape, setup.decisions, points.at, ValuesOf(points, k),
+                                        relevance(k));
+  }
+  for (std::size_t c = 0; c < setup.constraints; ++c) {
+    std::vector<double> excesses;
+    for (const TrialResult* told : points.trials) {
+      // A failed trial counts as exceeding each limit by 100 %.
+      excesses.push_back(told->failed ? 1 : told->constraints[c]);
+    }
+    expectation.limits.emplace_back(setup.decisions, points.at, excesses,
+                                    relevance(setup.objectives + c));
+  }
+  for (const TrialResult* told : points.trials) {
+    if (told->Complete() && told->violation == 0) {
+      expectation.feasible.push_back(told->objectives);
+    }
+  }
+  if (sample.empty()) return expectation;
+  const std::vector<const Assignment*> at = AddressesOf(sample);
+  for (const ValueProcess& objective : expectation.objectives) {
+    std::vector<double>& medians = expectation.medians.emplace_back();
+    for (const Prediction& prediction : objective.Predict(at)) {
+      medians.push_back(Median(prediction));
+    }
+  }
+  return expectation;
+}
+
+/// Returns the logarithms of the expected improvements of the first objective.
+std::vector<double> LogImprovements(const Expectation& expectation,
+                                    const std::vector<const Assignment*>& at) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::vector<double>& values : expectation.feasible) {
+    least = std::min(least, values[0]);
+  }
+  std::vector<double> gains;
+  for (const Prediction& prediction : expectation.objectives[0].Predict(at)) {
+    gains.push_back(LogExpectedImprovement(prediction, least));
+  }
+  return gains;
+}
+
+/// Returns the logarithms of the expected hypervolume improvements.
+std::vector<double> LogVolumes(const Expectation& expectation,
+                               const std::vector<const Assignment*>& at,
+                               const std::vector<double>& worst_objectives) {
+  std::vector<std::vector<Prediction>> predictions(at.size());
+  for (const ValueProcess& objective : expectation.objectives) {
+    const std::vector<Prediction> own = objective.Predict(at);
+    for (std::size_t i = 0; i < at.size(); ++i) predictions[i].push_back(own[i]);
+  }
+  std::vector<std::vector<double>> front;
+  for (const std::size_t i : gym::ParetoFront(expectation.feasible)) {
+    front.push_back(expectation.feasible[i]);
+  }
+  std::vector<double> reference = ReferencePoint(front, worst_objectives, expectation.medians);
+  const HypervolumeGain gain(SparseFront(std::move(front)), std::move(reference));
+  std::vector<double> gains;
+  gains.reserve(at.size());
+  for (const std::vector<Prediction>& point : predictions) {
+    // The lower bound keeps the logarithm finite if the gain underflows.
+    gains.push_back(std::log(std::max(gain.Expect(point), 1e-300)));
+  }
+  return gains;
+}
+
+/// Returns the logarithm of the criterion for each candidate: the expected improvement of the
+/// first objective or of the hypervolume, times the probability that every constraint is kept.
+/// Only the probability counts while no feasible answer is known. Under constraints the criterion
+/// is the first objective for three proposals in four and the hypervolume for the fourth; without
+/// constraints it is the hypervolume if there are several objectives.
+std::vector<double> LogGains(const gym::AgentSetup& setup, const Expectation& expectation,
+                             const std::vector<const Assignment*>& at,
+                             const std::vector<double>& worst_objectives, std::uint64_t trial) {
+  std::vector<double> gains(at.size(), 0.0);
+  if (!expectation.feasible.empty()) {
+    const bool one = setup.objectives == 1 || (setup.constraints > 0 && trial % 4 != 3);
+    gains = one ? LogImprovements(expectation, at) : LogVolumes(expectation, at, worst_objectives);
+  }
+  for (const LimitProcess& limit : expectation.limits) {
+    const std::vector<double> chances = limit.LogChances(at);
+    for (std::size_t i = 0; i < at.size(); ++i) gains[i] += chances[i];
+  }
+  return gains;
+}
+
+/// Returns trials to start changes from: the best few and, with several objectives, the front.
+std::vector<const TrialResult*> Elite(const History& history, std::size_t objectives) {
+  constexpr std::size_t kElite = 6;
+  std::vector<const TrialResult*> elite;
+  for (const TrialResult& told : history.trials()) elite.push_back(&told);
+  const std::size_t size = std::min(kElite, elite.size());
+  std::partial_sort(elite.begin(), elite.begin() + static_cast<std::ptrdiff_t>(size), elite.end(),
+                    [](const TrialResult* a, const TrialResult* b) {
+                      return IsBetterTrial(*a, *b) ||
+                             (!IsBetterTrial(*b, *a) && a->trial < b->trial);
+                    });
+  elite.resize(size);
+  if (objectives == 1) return elite;
+  for (const TrialResult& told : history.trials()) {
+    const bool beaten =
+        std::any_of(history.trials().begin(), history.trials().end(),
+                    [&](const TrialResult& other) { return ConstrainedDominates(other, told); });
+    if (!beaten) elite.push_back(&told);
+  }
+  return elite;
+}
+
+/// Returns the new assignments to choose from: all of a small space; else the favourites, changes
+/// of the best trial and of the elite, and random ones.
+std::vector<Assignment> Candidates(const gym::AgentSetup& setup, const Draft& draft,
+                                   const std::vector<Assignment>& favourites,
+                                   const std::vector<const TrialResult*>& elite, Rng& rng) {
+  std::vector<Assignment> candidates;
+  const auto add = [&](const Assignment& assignment) {
+    if (draft.Takes(assignment)) candidates.push_back(assignment);
+  };
+  const double size = gym::SpaceSize(setup.decisions);
+  if (size <= kWholeSpace) {
+    for (std::uint64_t n = 0; n < static_cast<std::uint64_t>(size); ++n) {
+      add(*NthAssignment(setup.decisions, n));
+    }
+    return candidates;
+  }
+  for (const Assignment& member : favourites) {
+    add(gym::MakeLegal(setup.mask, member));
+  }
+  constexpr std::size_t kSingle = 48;
+  auto changes = SingleChanges(setup, draft.history().Best()->assignment);
+  for (std::size_t i = 0; i < std::min(kSingle, changes.size()); ++i) {
+    // Takes a random sample if there are more.
+    std::swap(changes[i], changes[i + rng.Below(changes.size() - i)]);
+    add(changes[i]);
+  }
+  constexpr int kMutants = 120;
+  for (int i = 0; i < kMutants; ++i) {
+    Assignment mutant = elite[rng.Below(elite.size())]->assignment;
+    for (std::uint64_t changed = 1 + rng.Below(4); changed > 0; --changed) {
+      const std::size_t place = rng.Below(mutant.size());
+      mutant[place] = static_cast<std::int32_t>(rng.Below(setup.decisions[place].choices.size()));
+    }
+    add(gym::MakeLegal(setup.mask, std::move(mutant)));
+  }
+  constexpr int kRandom = 20;
+  for (int i = 0; i < kRandom; ++i) {
+    add(gym::DrawLegal(setup.decisions, setup.mask, rng));
+  }
+  return candidates;
+}
+
 class GpMethod final : public Method {
  public:
   explicit GpMethod(gym::AgentSetup setup)
@@ -153,17 +322,16 @@ class GpMethod final : public Method {
     if (history.trials().size() < kStart || !history.Best()->Complete()) return;
     const Points points = PointsOf(history, setup_);
     const AdditiveModel model(setup_, history);
-    Expectation expectation = MakeExpectation(points, model);
-    const std::vector<const TrialResult*> elite = Elite(history);
+    Expectation expectation = MakeExpectation(setup_, expected_relevance_, sample_, points, model);
+    const std::vector<const TrialResult*> elite = Elite(history, setup_.objectives);
     const std::vector<Assignment> favourites = model.Front(32).assignments;
     while (!draft.full()) {
       Rng rng = draft.MakeRng();
-      const std::vector<Assignment> candidates = Candidates(draft, favourites, elite, rng);
+      const std::vector<Assignment> candidates = Candidates(setup_, draft, favourites, elite, rng);
       if (candidates.empty()) return;
-      std::vector<const Assignment*> at;
-      at.reserve(candidates.size());
-      for (const Assignment& candidate : candidates) at.push_back(&candidate);
-      const std::vector<double> gains = LogGains(expectation, at, points, draft.trial());
+      const std::vector<const Assignment*> at = AddressesOf(candidates);
+      const std::vector<double> gains =
+          LogGains(setup_, expectation, at, points.worst_objectives, draft.trial());
       const Assignment* best = at[AnyLargest(gains, rng)];
       draft.Add(*best);
       if (draft.full()) return;
@@ -172,168 +340,6 @@ class GpMethod final : public Method {
   }
 
  private:
-  [[nodiscard]] Expectation MakeExpectation(const Points& points,
-                                            const AdditiveModel& model) const {
-    Expectation expectation;
-    const auto relevance = [&](std::size_t k) {
-      return UpdatedRelevance(setup_.decisions, expected_relevance_[k], model.Ranges(k),
-                              points.at.size());
-    };
-    // Searches for one best answer took longer with logarithms (benchmarks/agents/compare).
-    const Shape shape = SeeksFront(setup_) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre;
-    for (std::size_t k = 0; k < setup_.objectives; ++k) {
-      expectation.objectives.emplace_back(shape, setup_.decisions, points.at, ValuesOf(points, k),
-                                          relevance(k));
-    }
-    for (std::size_t c = 0; c < setup_.constraints; ++c) {
-      std::vector<double> excesses;
-      for (const TrialResult* told : points.trials) {
-        // A failed trial counts as exceeding each limit by 100 %.
-        excesses.push_back(told->failed ? 1 : told->constraints[c]);
-      }
-      expectation.limits.emplace_back(setup_.decisions, points.at, excesses,
-                                      relevance(setup_.objectives + c));
-    }
-    for (const TrialResult* told : points.trials) {
-      if (told->Complete() && told->violation == 0) {
-        expectation.feasible.push_back(told->objectives);
-      }
-    }
-    std::vector<const Assignment*> sample;
-    for (const Assignment& assignment : sample_) sample.push_back(&assignment);
-    if (sample.empty()) return expectation;
-    for (const ValueProcess& objective : expectation.objectives) {
-      std::vector<double>& medians = expectation.medians.emplace_back();
-      for (const Prediction& prediction : objective.Predict(sample)) {
-        medians.push_back(Median(prediction));
-      }
-    }
-    return expectation;
-  }
-
-  /// Returns the logarithm of the criterion for each candidate: the expected improvement of the
-  /// first objective or of the hypervolume, times the probability that every constraint is kept.
-  /// Only the probability counts while no feasible answer is known. Under constraints the criterion
-  /// is the first objective for three proposals in four and the hypervolume for the fourth; without
-  /// constraints it is the hypervolume if there are several objectives.
-  [[nodiscard]] std::vector<double> LogGains(const Expectation& expectation,
-                                             const std::vector<const Assignment*>& at,
-                                             const Points& points, std::uint64_t trial) const {
-    std::vector<double> gains(at.size(), 0.0);
-    if (!expectation.feasible.empty()) {
-      const bool one = setup_.objectives == 1 || (setup_.constraints > 0 && trial % 4 != 3);
-      gains = one ? LogImprovements(expectation, at) : LogVolumes(expectation, at, points);
-    }
-    for (const LimitProcess& limit : expectation.limits) {
-      const std::vector<double> chances = limit.LogChances(at);
-      for (std::size_t i = 0; i < at.size(); ++i) gains[i] += chances[i];
-    }
-    return gains;
-  }
-
-  /// Returns the logarithms of the expected improvements of the first objective.
-  [[nodiscard]] static std::vector<double> LogImprovements(
-      const Expectation& expectation, const std::vector<const Assignment*>& at) {
-    double least = std::numeric_limits<double>::infinity();
-    for (const std::vector<double>& values : expectation.feasible) {
-      least = std::min(least, values[0]);
-    }
-    std::vector<double> gains;
-    for (const Prediction& prediction : expectation.objectives[0].Predict(at)) {
-      gains.push_back(LogExpectedImprovement(prediction, least));
-    }
-    return gains;
-  }
-
-  /// Returns the logarithms of the expected hypervolume improvements.
-  [[nodiscard]] std::vector<double> LogVolumes(const Expectation& expectation,
-                                               const std::vector<const Assignment*>& at,
-                                               const Points& points) const {
-    std::vector<std::vector<Prediction>> predictions(at.size());
-    for (const ValueProcess& objective : expectation.objectives) {
-      const std::vector<Prediction> own = objective.Predict(at);
-      for (std::size_t i = 0; i < at.size(); ++i) predictions[i].push_back(own[i]);
-    }
-    std::vector<std::vector<double>> front;
-    for (const std::size_t i : gym::ParetoFront(expectation.feasible)) {
-      front.push_back(expectation.feasible[i]);
-    }
-    std::vector<double> reference =
-        ReferencePoint(front, points.worst_objectives, expectation.medians);
-    const HypervolumeGain gain(SparseFront(std::move(front)), std::move(reference));
-    std::vector<double> gains;
-    gains.reserve(at.size());
-    for (const std::vector<Prediction>& point : predictions) {
-      // The lower bound keeps the logarithm finite if the gain underflows.
-      gains.push_back(std::log(std::max(gain.Expect(point), 1e-300)));
-    }
-    return gains;
-  }
-
-  [[nodiscard]] std::vector<Assignment> Candidates(const Draft& draft,
-                                                   const std::vector<Assignment>& favourites,
-                                                   const std::vector<const TrialResult*>& elite,
-                                                   Rng& rng) const {
-    std::vector<Assignment> candidates;
-    const auto add = [&](const Assignment& assignment) {
-      if (draft.Takes(assignment)) candidates.push_back(assignment);
-    };
-    const double size = gym::SpaceSize(setup_.decisions);
-    if (size <= kWholeSpace) {
-      for (std::uint64_t n = 0; n < static_cast<std::uint64_t>(size); ++n) {
-        add(*NthAssignment(setup_.decisions, n));
-      }
-      return candidates;
-    }
-    for (const Assignment& member : favourites) {
-      add(gym::MakeLegal(setup_.mask, member));
-    }
-    constexpr std::size_t kSingle = 48;
-    auto changes = SingleChanges(setup_, draft.history().Best()->assignment);
-    for (std::size_t i = 0; i < std::min(kSingle, changes.size()); ++i) {
-      // Takes a random sample if there are more.
-      std::swap(changes[i], changes[i + rng.Below(changes.size() - i)]);
-      add(changes[i]);
-    }
-    constexpr int kMutants = 120;
-    for (int i = 0; i < kMutants; ++i) {
-      Assignment mutant = elite[rng.Below(elite.size())]->assignment;
-      for (std::uint64_t changed = 1 + rng.Below(4); changed > 0; --changed) {
-        const std::size_t place = rng.Below(mutant.size());
-        mutant[place] =
-            static_cast<std::int32_t>(rng.Below(setup_.decisions[place].choices.size()));
-      }
-      add(gym::MakeLegal(setup_.mask, std::move(mutant)));
-    }
-    constexpr int kRandom = 20;
-    for (int i = 0; i < kRandom; ++i) {
-      add(gym::DrawLegal(setup_.decisions, setup_.mask, rng));
-    }
-    return candidates;
-  }
-
-  /// Returns trials to start changes from: the best few and, with several objectives, the front.
-  [[nodiscard]] std::vector<const TrialResult*> Elite(const History& history) const {
-    constexpr std::size_t kElite = 6;
-    std::vector<const TrialResult*> elite;
-    for (const TrialResult& told : history.trials()) elite.push_back(&told);
-    const std::size_t size = std::min(kElite, elite.size());
-    std::partial_sort(elite.begin(), elite.begin() + static_cast<std::ptrdiff_t>(size), elite.end(),
-                      [](const TrialResult* a, const TrialResult* b) {
-                        return IsBetterTrial(*a, *b) ||
-                               (!IsBetterTrial(*b, *a) && a->trial < b->trial);
-                      });
-    elite.resize(size);
-    if (setup_.objectives == 1) return elite;
-    for (const TrialResult& told : history.trials()) {
-      const bool beaten =
-          std::any_of(history.trials().begin(), history.trials().end(),
-                      [&](const TrialResult& other) { return ConstrainedDominates(other, told); });
-      if (!beaten) elite.push_back(&told);
-    }
-    return elite;
-  }
-
   gym::AgentSetup setup_;
   std::vector<std::vector<double>> expected_relevance_;  ///< by objective, then constraint
   std::vector<Assignment> sample_;  ///< sample of the space; empty for one objective
