@@ -2,9 +2,12 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/compress/quantize/quantize.h"
@@ -48,213 +51,210 @@ void CheckScale(const std::string& name, const TensorScale& scale) {
   }
 }
 
-class PlanApplier {
- public:
-  PlanApplier(const QuantizePlan& plan, Graph& graph)
-      : plan_(plan), graph_(graph), chains_(FloatLayerChains(graph)) {}
-
-  void Run() {
-    CheckTensors();
-    ReadPrecisions();
-    if (precisions_.empty() && plan_.weights.empty()) return;
-    StoreOutputs();
-    for (const LayerChain& chain : chains_) NarrowLayer(chain);
-    RemoveDeadCode(graph_);
+void CheckTensors(const QuantizePlan& plan, const Graph& graph) {
+  for (const auto& [name, scale] : plan.activations) {
+    if (graph.FindValue(name) == kNoValue) Reject("the graph has no tensor '" + name + "'");
+    CheckScale(name, scale);
   }
+}
 
- private:
-  using Stored = std::pair<ValueId, Precision>;
-
-  void CheckTensors() const {
-    for (const auto& [name, scale] : plan_.activations) {
-      if (graph_.FindValue(name) == kNoValue) Reject("the graph has no tensor '" + name + "'");
-      CheckScale(name, scale);
+LayerPrecisions ReadPrecisions(const QuantizePlan& plan, const Graph& graph,
+                               const std::vector<LayerChain>& chains) {
+  LayerPrecisions precisions;
+  std::set<std::string> known;
+  for (const LayerChain& chain : chains) known.insert(graph.node(chain.producer).name);
+  for (const auto& [name, precision] : plan.layers) {
+    if (!known.contains(name)) {
+      Reject("the graph has no layer '" + name + "' whose precision can be chosen");
     }
+    if (precision != Precision::kF32) precisions.emplace(graph.FindNode(name), precision);
   }
-
-  void ReadPrecisions() {
-    std::set<std::string> known;
-    for (const LayerChain& chain : chains_) known.insert(graph_.node(chain.producer).name);
-    for (const auto& [name, precision] : plan_.layers) {
-      if (!known.contains(name)) {
-        Reject("the graph has no layer '" + name + "' whose precision can be chosen");
-      }
-      if (precision != Precision::kF32) precisions_.emplace(graph_.FindNode(name), precision);
+  for (const auto& [name, grid] : plan.weights) {
+    if (!known.contains(name)) {
+      Reject("the graph has no layer '" + name + "' whose weights have a grid");
     }
-    for (const auto& [name, grid] : plan_.weights) {
-      if (!known.contains(name)) {
-        Reject("the graph has no layer '" + name + "' whose weights have a grid");
-      }
-      const auto precision = precisions_.find(graph_.FindNode(name));
-      if (precision == precisions_.end()) continue;
-      if (precision->second == Precision::kBF16) {
-        Reject("layer '" + name + "' is bf16, so its weights cannot have a grid");
-      }
-      if (grid.group > 0) {
-        Reject("layer '" + name + "' is int8, whose weights have one scale a channel, not groups");
-      }
-      const auto& zeros = grid.zero_points;
-      if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) != zeros.end()) {
-        Reject("layer '" + name + "' is int8, whose weights have one zero point, not several");
-      }
-    }
-  }
-
-  void StoreOutputs() {
-    std::set<ValueId> scaled;
-    for (const auto& [name, scale] : plan_.activations) scaled.insert(graph_.FindValue(name));
-    // Count every layer output as scaled, so that a missing scale of an int8 layer is found and
-    // rejected below.
-    for (const LayerChain& chain : chains_) scaled.insert(chain.output);
-    const StoragePlan storage = PlanStorage(graph_, chains_, precisions_, scaled);
-    for (const auto& [value, precision] : storage.stored) {
-      const std::vector<Use> readers = graph_.uses(value);
-      const ValueId wide = Wide(value, precision);
-      for (const Use& use : readers) graph_.SetInput(use.node, use.index, wide);
-    }
-  }
-
-  void NarrowLayer(const LayerChain& chain) {
-    const auto precision = precisions_.find(chain.producer);
-    const auto listed = plan_.weights.find(graph_.node(chain.producer).name);
-    const WeightGrid* grid = listed == plan_.weights.end() ? nullptr : &listed->second;
-    if (precision == precisions_.end()) {
-      if (grid != nullptr) (void)QuantizeWeights(graph_, chain, grid);
-      return;
-    }
-    const ValueId x = graph_.node(chain.producer).inputs[0];
-    graph_.SetInput(chain.producer, 0, Wide(x, precision->second));
-    if (chain.residual_add != kNoNode) {
-      // If the residual has a narrow copy, read that one: it is smaller than the f32 value.
-      const ValueId residual = graph_.node(chain.residual_add).inputs[chain.residual_input];
-      const auto copy = wide_.find({residual, precision->second});
-      if (copy != wide_.end()) {
-        graph_.SetInput(chain.residual_add, chain.residual_input, copy->second);
-      }
-    }
+    const auto precision = precisions.find(graph.FindNode(name));
+    if (precision == precisions.end()) continue;
     if (precision->second == Precision::kBF16) {
-      NarrowWeights(graph_, chain);
-    } else {
-      const auto x_scale = static_cast<float>(ScaleOf(x).scale);
-      const std::vector<float> least = LeastWeightScales(graph_, chain, x_scale);
-      QuantizeBias(graph_, chain, x_scale, QuantizeWeights(graph_, chain, grid, least));
+      Reject("layer '" + name + "' is bf16, so its weights cannot have a grid");
+    }
+    if (grid.group > 0) {
+      Reject("layer '" + name + "' is int8, whose weights have one scale a channel, not groups");
+    }
+    const auto& zeros = grid.zero_points;
+    if (std::adjacent_find(zeros.begin(), zeros.end(), std::not_equal_to<>()) != zeros.end()) {
+      Reject("layer '" + name + "' is int8, whose weights have one zero point, not several");
     }
   }
+  return precisions;
+}
 
-  // Returns the f32 value that `value` becomes by narrowing to `precision` and widening again. Adds
-  // the nodes if they do not exist yet.
-  ValueId Wide(ValueId value, Precision precision) {
+/// Returns the node behind the producer of `value`: nodes are inserted there, so that every reader
+/// can be redirected.
+NodeId PlaceAfter(const Graph& graph, ValueId value) {
+  const auto& order = graph.order();
+  const auto producer = std::find(order.begin(), order.end(), graph.producer(value));
+  const auto next = producer == order.end() ? order.begin() : producer + 1;
+  return next == order.end() ? kNoNode : *next;
+}
+
+/// Adds a node behind the producer of its first input. Its output has the shape of that input.
+ValueId AddNode(const std::string& name, const char* op, std::vector<ValueId> inputs, DType dtype,
+                Graph& graph, AttrMap attrs = {}) {
+  const NodeId place = PlaceAfter(graph, inputs[0]);
+  ValueType type = graph.type(inputs[0]);
+  type.dtype = dtype;
+  const ValueId made = graph.AddValue(graph.FreeValueName(name), std::move(type));
+  graph.AddNode({.name = graph.FreeNodeName(name),
+                 .op = op,
+                 .domain = "",
+                 .inputs = std::move(inputs),
+                 .outputs = {made},
+                 .captures = {},
+                 .attrs = std::move(attrs)},
+                place);
+  return made;
+}
+
+/// Clips `value` to the levels of `scale`: QuantizeLinear itself saturates only at 8 bits.
+ValueId AddClip(ValueId value, const TensorScale& scale, Graph& graph) {
+  const std::string stem = graph.value(value).name;
+  const Levels levels = LevelsOf(scale);
+  const auto bound = [&](std::int64_t level, const char* suffix) {
+    const float at = static_cast<float>(level - scale.zero_point) * static_cast<float>(scale.scale);
+    return AddNamedConstant(graph, stem, suffix, Tensor::From<float>(DType::kF32, {}, {&at, 1}));
+  };
+  const ValueId least = bound(levels.least, "_least");
+  const ValueId most = bound(levels.most, "_most");
+  return AddNode(stem + "_cut", "Clip", {value, least, most}, DType::kF32, graph);
+}
+
+ValueId AddQuantization(ValueId value, const TensorScale& scale, Graph& graph) {
+  const std::string stem = graph.value(value).name;
+  const DType dtype = scale.dtype == "u8" ? DType::kU8 : DType::kI8;
+  const auto step = static_cast<float>(scale.scale);
+  Tensor zero(dtype, {});
+  zero.MutableRaw().front() = static_cast<std::byte>(scale.zero_point);
+  const ValueId s =
+      AddNamedConstant(graph, stem, "_scale", Tensor::From<float>(DType::kF32, {}, {&step, 1}));
+  const ValueId z = AddNamedConstant(graph, stem, "_zero_point", std::move(zero));
+  const ValueId cut = scale.bits == 8 ? value : AddClip(value, scale, graph);
+  const ValueId q = AddNode(stem + "_quantized", "QuantizeLinear", {cut, s, z}, dtype, graph);
+  return AddNode(stem + "_dequantized", "DequantizeLinear", {q, s, z}, DType::kF32, graph);
+}
+
+ValueId AddCasts(ValueId value, Graph& graph) {
+  const std::string stem = graph.value(value).name;
+  const auto cast = [&](ValueId from, const char* suffix, DType to) {
+    return AddNode(stem + suffix, "Cast", {from}, to, graph,
+                   {{"to", static_cast<std::int64_t>(to)}});
+  };
+  return cast(cast(value, "_bf16", DType::kBF16), "_f32", DType::kF32);
+}
+
+/// The f32 values that come from narrowing values of a graph and widening them again.
+class WideCopies {
+ public:
+  WideCopies(const std::map<std::string, TensorScale>& scales, Graph& graph)
+      : scales_(scales), graph_(graph) {}
+
+  /// Returns the copy of `value`. Adds the nodes if they do not exist yet.
+  ValueId Get(ValueId value, Precision precision) {
     const auto same = narrow_.find(value);
     if (same != narrow_.end() && same->second.second == precision) return value;
-    const auto known = wide_.find({value, precision});
-    if (known != wide_.end()) return known->second;
-    const ValueId wide =
-        precision == Precision::kBF16 ? AddCasts(value) : AddQuantization(value, ScaleOf(value));
+    if (const auto known = Find(value, precision)) return *known;
+    const ValueId wide = precision == Precision::kBF16
+                             ? AddCasts(value, graph_)
+                             : AddQuantization(value, ScaleOf(value), graph_);
     wide_.emplace(Stored{value, precision}, wide);
     narrow_.emplace(wide, Stored{Original(value), precision});
     return wide;
   }
+
+  [[nodiscard]] std::optional<ValueId> Find(ValueId value, Precision precision) const {
+    const auto known = wide_.find({value, precision});
+    return known == wide_.end() ? std::nullopt : std::optional(known->second);
+  }
+
+  /// Returns the scale of what `value` is a copy of.
+  [[nodiscard]] const TensorScale& ScaleOf(ValueId value) const {
+    const std::string& name = graph_.value(Original(value)).name;
+    const auto it = scales_.find(name);
+    if (it == scales_.end()) {
+      Reject("tensor '" + name + "' has no scale, but an int8 layer reads or writes it");
+    }
+    return it->second;
+  }
+
+ private:
+  using Stored = std::pair<ValueId, Precision>;
 
   [[nodiscard]] ValueId Original(ValueId value) const {
     const auto it = narrow_.find(value);
     return it == narrow_.end() ? value : it->second.first;
   }
 
-  [[nodiscard]] const TensorScale& ScaleOf(ValueId value) const {
-    const std::string& name = graph_.value(Original(value)).name;
-    const auto it = plan_.activations.find(name);
-    if (it == plan_.activations.end()) {
-      Reject("tensor '" + name + "' has no scale, but an int8 layer reads or writes it");
-    }
-    return it->second;
-  }
-
-  // Returns the node behind the producer of `value`: nodes are inserted there, so that every reader
-  // can be redirected.
-  [[nodiscard]] NodeId PlaceAfter(ValueId value) const {
-    const auto& order = graph_.order();
-    const auto producer = std::find(order.begin(), order.end(), graph_.producer(value));
-    const auto next = producer == order.end() ? order.begin() : producer + 1;
-    return next == order.end() ? kNoNode : *next;
-  }
-
-  ValueId AddNode(ValueId after, Node node, DType dtype) {
-    ValueType type = graph_.type(after);
-    type.dtype = dtype;
-    const ValueId made = graph_.AddValue(graph_.FreeValueName(node.name), std::move(type));
-    node.name = graph_.FreeNodeName(node.name);
-    node.outputs = {made};
-    graph_.AddNode(std::move(node), PlaceAfter(after));
-    return made;
-  }
-
-  ValueId AddQuantization(ValueId value, const TensorScale& scale) {
-    const std::string stem = graph_.value(value).name;
-    const DType dtype = scale.dtype == "u8" ? DType::kU8 : DType::kI8;
-    Tensor step(DType::kF32, {});
-    step.MutableValues<float>().front() = static_cast<float>(scale.scale);
-    Tensor zero(dtype, {});
-    if (dtype == DType::kU8) {
-      zero.MutableValues<std::uint8_t>().front() = static_cast<std::uint8_t>(scale.zero_point);
-    } else {
-      zero.MutableValues<std::int8_t>().front() = static_cast<std::int8_t>(scale.zero_point);
-    }
-    const ValueId s = AddNamedConstant(graph_, stem, "_scale", std::move(step));
-    const ValueId z = AddNamedConstant(graph_, stem, "_zero_point", std::move(zero));
-    const ValueId cut = scale.bits == 8 ? value : AddClip(value, scale);
-    const ValueId q =
-        AddNode(cut, Layer(stem + "_quantized", "QuantizeLinear", {cut, s, z}), dtype);
-    return AddNode(q, Layer(stem + "_dequantized", "DequantizeLinear", {q, s, z}), DType::kF32);
-  }
-
-  /// Clips `value` to the levels of `scale`: QuantizeLinear itself saturates only at 8 bits.
-  ValueId AddClip(ValueId value, const TensorScale& scale) {
-    const std::string stem = graph_.value(value).name;
-    const Levels levels = LevelsOf(scale);
-    const auto bound = [&](std::int64_t level, const char* suffix) {
-      Tensor tensor(DType::kF32, {});
-      tensor.MutableValues<float>().front() =
-          static_cast<float>(level - scale.zero_point) * static_cast<float>(scale.scale);
-      return AddNamedConstant(graph_, stem, suffix, std::move(tensor));
-    };
-    const ValueId least = bound(levels.least, "_least");
-    const ValueId most = bound(levels.most, "_most");
-    return AddNode(value, Layer(stem + "_cut", "Clip", {value, least, most}), DType::kF32);
-  }
-
-  ValueId AddCasts(ValueId value) {
-    const std::string stem = graph_.value(value).name;
-    Node narrow = Layer(stem + "_bf16", "Cast", {value});
-    narrow.attrs = {{"to", static_cast<std::int64_t>(DType::kBF16)}};
-    const ValueId q = AddNode(value, std::move(narrow), DType::kBF16);
-    Node wide = Layer(stem + "_f32", "Cast", {q});
-    wide.attrs = {{"to", static_cast<std::int64_t>(DType::kF32)}};
-    return AddNode(q, std::move(wide), DType::kF32);
-  }
-
-  static Node Layer(std::string name, std::string op, std::vector<ValueId> inputs) {
-    return {.name = std::move(name),
-            .op = std::move(op),
-            .domain = "",
-            .inputs = std::move(inputs),
-            .outputs = {},
-            .captures = {},
-            .attrs = {}};
-  }
-
-  const QuantizePlan& plan_;
+  const std::map<std::string, TensorScale>& scales_;
   Graph& graph_;
-  std::vector<LayerChain> chains_;
-  LayerPrecisions precisions_;
   std::map<Stored, ValueId> wide_;    ///< value and precision -> f32 value behind the narrow one
   std::map<ValueId, Stored> narrow_;  ///< the inverse of wide_
 };
 
+/// Lets all readers of what is stored narrow read its copy.
+void StoreOutputs(const QuantizePlan& plan, const std::vector<LayerChain>& chains,
+                  const LayerPrecisions& precisions, Graph& graph, WideCopies& copies) {
+  std::set<ValueId> scaled;
+  for (const auto& [name, scale] : plan.activations) scaled.insert(graph.FindValue(name));
+  // Count every layer output as scaled, so that a missing scale of an int8 layer is found and
+  // rejected below.
+  for (const LayerChain& chain : chains) scaled.insert(chain.output);
+  const StoragePlan storage = PlanStorage(graph, chains, precisions, scaled);
+  for (const auto& [value, precision] : storage.stored) {
+    const std::vector<Use> readers = graph.uses(value);
+    const ValueId wide = copies.Get(value, precision);
+    for (const Use& use : readers) graph.SetInput(use.node, use.index, wide);
+  }
+}
+
+void NarrowLayer(const QuantizePlan& plan, const LayerChain& chain,
+                 const LayerPrecisions& precisions, Graph& graph, WideCopies& copies) {
+  const auto precision = precisions.find(chain.producer);
+  const auto listed = plan.weights.find(graph.node(chain.producer).name);
+  const WeightGrid* grid = listed == plan.weights.end() ? nullptr : &listed->second;
+  if (precision == precisions.end()) {
+    if (grid != nullptr) (void)QuantizeWeights(graph, chain, grid);
+    return;
+  }
+  const ValueId x = graph.node(chain.producer).inputs[0];
+  graph.SetInput(chain.producer, 0, copies.Get(x, precision->second));
+  if (chain.residual_add != kNoNode) {
+    // If the residual has a narrow copy, read that one: it is smaller than the f32 value.
+    const ValueId residual = graph.node(chain.residual_add).inputs[chain.residual_input];
+    if (const auto copy = copies.Find(residual, precision->second)) {
+      graph.SetInput(chain.residual_add, chain.residual_input, *copy);
+    }
+  }
+  if (precision->second == Precision::kBF16) {
+    NarrowWeights(graph, chain);
+  } else {
+    const auto x_scale = static_cast<float>(copies.ScaleOf(x).scale);
+    const std::vector<float> least = LeastWeightScales(graph, chain, x_scale);
+    QuantizeBias(graph, chain, x_scale, QuantizeWeights(graph, chain, grid, least));
+  }
+}
+
 }  // namespace
 
 void ApplyQuantizePlan(const QuantizePlan& plan, Graph& graph) {
+  CheckTensors(plan, graph);
+  const std::vector<LayerChain> chains = FloatLayerChains(graph);
+  const LayerPrecisions precisions = ReadPrecisions(plan, graph, chains);
+  if (precisions.empty() && plan.weights.empty()) return;
   Graph applied = graph;  // if the plan is rejected, `graph` stays unchanged
-  PlanApplier(plan, applied).Run();
+  WideCopies copies(plan.activations, applied);
+  StoreOutputs(plan, chains, precisions, applied, copies);
+  for (const LayerChain& chain : chains) NarrowLayer(plan, chain, precisions, applied, copies);
+  RemoveDeadCode(applied);
   graph = std::move(applied);
 }
 
