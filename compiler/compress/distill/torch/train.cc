@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <exception>
 #include <functional>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,7 +9,9 @@
 #include <ATen/Parallel.h>
 #include <ATen/TensorOperators.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/zeros_like.h>
@@ -30,38 +30,33 @@ using at::Tensor;
 /// The teacher's outputs for all samples are cached unless they take more than this.
 constexpr std::int64_t kMaxCachedBytes = std::int64_t{1} << 29U;
 
-/// An array of samples, from which rows are gathered in any order.
-class Samples {
- public:
-  Samples(const TrainArray& array, const std::int32_t* labels) : array_(array), labels_(labels) {
-    if (array.data == nullptr) return;
-    count_ = array.dims[0];
-    for (std::size_t i = 1; i < array.dims.size(); ++i) row_ *= array.dims[i];
-  }
-  [[nodiscard]] std::int64_t count() const { return count_; }
+/// Returns a tensor of data that it does not own; an undefined one if there are none.
+template <class T>
+Tensor View(const T* data, const std::vector<std::int64_t>& dims, at::ScalarType type) {
+  if (data == nullptr) return {};
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast): views are only read
+  return at::from_blob(const_cast<T*>(data), dims, type);
+}
 
-  [[nodiscard]] Tensor Inputs(const std::int64_t* rows, std::int64_t count) const {
-    std::vector<std::int64_t> dims = array_.dims;
-    dims[0] = count;
-    Tensor batch = at::empty(dims, at::kFloat);
-    float* to = batch.data_ptr<float>();
-    for (std::int64_t i = 0; i < count; ++i, to += row_) {
-      std::memcpy(to, array_.data + rows[i] * row_, static_cast<std::size_t>(row_) * sizeof(float));
-    }
+/// Samples, from which rows are gathered in any order.
+struct Samples {
+  Samples(const TrainArray& array, const std::int32_t* classes)
+      : count(array.data == nullptr ? 0 : array.dims[0]),
+        inputs(View(array.data, array.dims, at::kFloat)),
+        labels(View(classes, {count}, at::kInt)) {}
+
+  [[nodiscard]] Tensor Inputs(const Tensor& rows) const {
+    const Tensor batch = at::index_select(inputs, 0, rows);
     // Convolutions run fastest with channels last.
     return batch.dim() == 4 ? batch.contiguous(at::MemoryFormat::ChannelsLast) : batch;
   }
-  [[nodiscard]] Tensor Labels(const std::int64_t* rows, std::int64_t count) const {
-    Tensor batch = at::empty({count}, at::kLong);
-    for (std::int64_t i = 0; i < count; ++i) batch.data_ptr<std::int64_t>()[i] = labels_[rows[i]];
-    return batch;
+  [[nodiscard]] Tensor Labels(const Tensor& rows) const {
+    return at::index_select(labels, 0, rows).to(at::kLong);
   }
 
- private:
-  const TrainArray& array_;
-  const std::int32_t* labels_;
-  std::int64_t count_ = 0;
-  std::int64_t row_ = 1;
+  std::int64_t count;
+  Tensor inputs;
+  Tensor labels;
 };
 
 /// A program and the slots of its last run.
@@ -92,12 +87,11 @@ std::vector<Tensor> RunTeacher(Network& teacher, const Tensor& inputs) {
 /// or not one row a sample. Returns false if `hooks` stop it.
 bool CacheOutputs(Network& teacher, const Samples& samples, std::int64_t batch,
                   const TrainHooks& hooks, std::vector<Tensor>& cache) {
-  const std::int64_t count = samples.count();
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(batch));
+  const std::int64_t count = samples.count;
   for (std::int64_t first = 0; first < count; first += batch) {
     const std::int64_t from = std::min(first, count - batch);
-    std::iota(rows.begin(), rows.end(), from);
-    const std::vector<Tensor> outputs = RunTeacher(teacher, samples.Inputs(rows.data(), batch));
+    const Tensor rows = at::arange(from, from + batch, at::kLong);
+    const std::vector<Tensor> outputs = RunTeacher(teacher, samples.Inputs(rows));
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       const Tensor& output = outputs[k];
       if (first == 0) {
@@ -117,12 +111,9 @@ bool CacheOutputs(Network& teacher, const Samples& samples, std::int64_t batch,
   return true;
 }
 
-std::vector<Tensor> RowsOf(const std::vector<Tensor>& cache, const std::int64_t* rows,
-                           std::int64_t count) {
-  Tensor index = at::empty({count}, at::kLong);
-  std::copy(rows, rows + count, index.data_ptr<std::int64_t>());
+std::vector<Tensor> RowsOf(const std::vector<Tensor>& cache, const Tensor& rows) {
   std::vector<Tensor> outputs;
-  for (const Tensor& all : cache) outputs.push_back(at::index_select(all, 0, index));
+  for (const Tensor& all : cache) outputs.push_back(at::index_select(all, 0, rows));
   return outputs;
 }
 
@@ -164,8 +155,8 @@ Tensor OutputLoss(const TrainSettings& settings, Network& student,
 }
 
 /// Returns the labels of a batch if the loss reads them.
-Tensor LabelsOf(const TrainSettings& settings, const Samples& samples, const std::int64_t* rows) {
-  return settings.hard > 0 ? samples.Labels(rows, settings.batch) : Tensor();
+Tensor LabelsOf(const TrainSettings& settings, const Samples& samples, const Tensor& rows) {
+  return settings.hard > 0 ? samples.Labels(rows) : Tensor();
 }
 
 /// Returns the mean loss of the outputs over all complete batches.
@@ -174,14 +165,13 @@ double Validate(const TrainSettings& settings, const Samples& samples,
   const at::NoGradGuard no_grad;
   FillStudent(parameters, student.slots);
   double sum = 0;
-  std::vector<std::int64_t> rows(static_cast<std::size_t>(settings.batch));
-  const std::int64_t batches = samples.count() / settings.batch;
+  const std::int64_t batches = samples.count / settings.batch;
   for (std::int64_t b = 0; b < batches; ++b) {
-    std::iota(rows.begin(), rows.end(), b * settings.batch);
-    const Tensor inputs = samples.Inputs(rows.data(), settings.batch);
+    const Tensor rows = at::arange(b * settings.batch, (b + 1) * settings.batch, at::kLong);
+    const Tensor inputs = samples.Inputs(rows);
     const std::vector<Tensor> outputs = RunTeacher(teacher, inputs);
     student.Run(inputs);
-    const Tensor labels = LabelsOf(settings, samples, rows.data());
+    const Tensor labels = LabelsOf(settings, samples, rows);
     sum += OutputLoss(settings, student, outputs, labels).item<double>();
   }
   return sum / static_cast<double>(batches);
@@ -205,7 +195,7 @@ class Training {
         validation_(call.validation, call.validation_labels),
         student_(*job_.student, SlotsOf(job_.features, &FeatureTerm::student)),
         teacher_(*job_.teacher, SlotsOf(job_.features, &FeatureTerm::teacher)),
-        per_epoch_(StepsAnEpoch(train_.count(), settings_.batch)),
+        per_epoch_(StepsAnEpoch(train_.count, settings_.batch)),
         total_(per_epoch_ * settings_.epochs) {}
 
   void Run() {
@@ -221,7 +211,8 @@ class Training {
       const std::int64_t epoch = state_.step / per_epoch_;
       const std::vector<std::int64_t> order = call_.order(epoch);
       for (std::int64_t i = state_.step % per_epoch_; i < per_epoch_; ++i) {
-        state_.running_loss += Step(order.data() + i * settings_.batch);
+        const std::int64_t* const rows = order.data() + i * settings_.batch;
+        state_.running_loss += Step(View(rows, {settings_.batch}, at::kLong));
         ++state_.step;
         if (i + 1 < per_epoch_ && !Show(epoch, i + 1)) return Stop();
       }
@@ -235,10 +226,10 @@ class Training {
 
  private:
   /// Makes one step. Returns the loss before it.
-  double Step(const std::int64_t* rows) {
-    const Tensor inputs = train_.Inputs(rows, settings_.batch);
+  double Step(const Tensor& rows) {
+    const Tensor inputs = train_.Inputs(rows);
     const std::vector<Tensor> outputs =
-        cache_.empty() ? RunTeacher(teacher_, inputs) : RowsOf(cache_, rows, settings_.batch);
+        cache_.empty() ? RunTeacher(teacher_, inputs) : RowsOf(cache_, rows);
     FillStudent(parameters_, student_.slots);
     const Tensor features = RunStudent(job_.features, inputs, teacher_.slots, student_);
     const Tensor labels = LabelsOf(settings_, train_, rows);
@@ -266,7 +257,7 @@ class Training {
     epoch.loss = state_.running_loss / static_cast<double>(per_epoch_);
     state_.running_loss = 0;
     Save(parameters_, state_);
-    if (validation_.count() > 0) {
+    if (validation_.count > 0) {
       epoch.validation = Validate(settings_, validation_, parameters_, teacher_, student_);
       const bool better = state_.best.empty() || epoch.validation < state_.best_validation;
       if (better) {
@@ -325,11 +316,9 @@ void TakeGradients(GradientCall& call) {
   const Tensor& output = At(network.slots, program.outputs[0]);
   if (output.dim() < 2) throw WrongArguments("the model's output has no axis of classes");
   const Tensor logits = output.reshape({-1, output.size(-1)});
-  Tensor labels = MostLikely(logits);
-  if (call.labels != nullptr) {
-    labels = at::empty({call.label_count}, at::kLong);
-    std::copy(call.labels, call.labels + call.label_count, labels.data_ptr<std::int64_t>());
-  }
+  const Tensor labels = call.labels == nullptr
+                            ? MostLikely(logits)
+                            : View(call.labels, {call.label_count}, at::kInt).to(at::kLong);
   CrossEntropy(logits, labels).backward();
   for (Tensor& leaf : leaves) {
     const Tensor& gradient = leaf.grad();
