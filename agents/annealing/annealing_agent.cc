@@ -40,6 +40,8 @@ class AnnealingMethod final : public Method {
       const std::size_t place = rng.Below(neighbour.size());
       const std::uint64_t choices = setup_.decisions[place].choices.size();
       if (choices > 1) {
+        // A step of 1 to choices - 1, modulo the number of choices, reaches each other choice
+        // equally often.
         const std::uint64_t step = 1 + rng.Below(choices - 1);
         neighbour[place] = static_cast<std::int32_t>(
             (static_cast<std::uint64_t>(neighbour[place]) + step) % choices);
@@ -50,11 +52,14 @@ class AnnealingMethod final : public Method {
 
  private:
   [[nodiscard]] double Energy(const TrialResult& told) const {
+    // lower_bound counts the trials that are strictly better, so equal results have equal energy.
     const auto place = std::lower_bound(ranked_.begin(), ranked_.end(), told, IsBetterTrial);
     return static_cast<double>(place - ranked_.begin()) / static_cast<double>(ranked_.size());
   }
 
   [[nodiscard]] bool Accepts(const TrialResult& told, std::size_t trials) const {
+    // Energies are between 0 and 1. At first, a rise by a quarter of all trials is accepted with
+    // probability 1/e.
     constexpr double kStart = 0.25;
     constexpr double kHalving = 25;  // trials after which the temperature has halved
     const double temperature = kStart / (1 + static_cast<double>(trials) / kHalving);

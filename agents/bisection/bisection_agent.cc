@@ -64,6 +64,8 @@ class BisectionMethod final : public Method {
   /// Returns the largest number of steps that keeps the constraints, -1 if there is none, or
   /// nothing while a result is missing.
   [[nodiscard]] std::optional<std::int64_t> BisectSteps(Draft& draft) const {
+    // Throughout, `low` keeps the constraints or is -1, and `high` does not or is one past the
+    // strongest.
     std::int64_t low = -1;
     std::int64_t high = 1;
     for (const auto& decision : setup_.decisions) {
@@ -94,6 +96,8 @@ class BisectionMethod final : public Method {
       (*keeps ? low : high) = further[decision];
     }
     if (low == current[decision]) return low;
+    // A stronger choice that is feasible may still have a worse objective. As only better trials
+    // are accepted, the repetition in Propose ends.
     Assignment further = current;
     further[decision] = low;
     const gym::TrialResult* before = draft.history().Find(current);

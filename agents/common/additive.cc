@@ -59,6 +59,8 @@ class FitEquations {
       sums[0] += value;
       for (std::size_t i = 0; i < first_.size(); ++i) sums[Place(i, (*at_[k])[i])] += value;
     }
+    // Effects of `base` are fixed, as a constant could move between the offset and the effects of a
+    // decision without changing any sum.
     for (const std::size_t place : fixed_) sums[place] = 0;
     return sums;
   }
@@ -96,6 +98,7 @@ AdditiveCost FitAdditive(std::span<const gym::Decision> decisions, const Assignm
   constexpr double kPull = 0.02;  // ridge penalty, in units of one value of weight 1
   const FitEquations equations(decisions, base, at, weights);
   std::vector<double> diagonal = equations.Gather(std::vector<double>(at.size(), 1.0));
+  // The penalty also keeps the divisors of choices that no assignment takes above 0.
   for (double& value : diagonal) value += kPull;
   std::vector<double> unknowns(equations.size(), 0.0);
   std::vector<double> residual = equations.Gather(values);
@@ -147,11 +150,15 @@ struct Layer {
 /// Returns the indices of the Pareto set by ascending values; for up to two values by a sweep.
 std::vector<std::size_t> SortedFront(const std::vector<std::vector<double>>& values) {
   std::vector<std::size_t> order(values.size());
+  // Dominance between more than two sums needs pairwise comparison; the sweep below is for up to
+  // two.
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (values[0].size() > 2) order = gym::ParetoFront(values);
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   if (values[0].size() > 2) return order;
+  // In ascending order of the first value, then of the second, a point is non-dominated if and only
+  // if its second value is less than that of every point before.
   std::vector<std::size_t> front;
   double least = std::numeric_limits<double>::infinity();
   for (const std::size_t i : order) {
@@ -199,6 +206,8 @@ AdditiveFront SolveAdditive(std::span<const AdditiveCost> costs, std::size_t mos
   }
   for (std::size_t i = 0; i < decisions; ++i) {
     Layer all = Extend(layers.back(), costs, i);
+    // Dropping dominated partial sums is exact: whatever choices follow, the dominating partial sum
+    // with the same choices has a total at least as good.
     std::vector<std::size_t> front = SortedFront(all.values);
     if (front.size() > most) {
       Thin(front, most);
@@ -212,6 +221,7 @@ AdditiveFront SolveAdditive(std::span<const AdditiveCost> costs, std::size_t mos
     }
   }
   result.values = layers.back().values;
+  // Each member is traced back through the layers, from its last choice to its first.
   for (std::size_t k = 0; k < result.values.size(); ++k) {
     Assignment assignment(decisions);
     std::size_t place = k;

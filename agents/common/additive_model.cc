@@ -64,6 +64,7 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     ran.resize(kMost);
   }
+  // A weight halves about every four decisions that differ.
   constexpr double kPerDifference = 0.85;
   std::vector<const Assignment*> at;
   std::vector<double> weights;
@@ -83,6 +84,7 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
       continue;
     }
     gym::AdditiveCost expected = ScaledToResults(setup.estimates[k], at, values);
+    // The ridge penalty then pulls effects towards the scaled estimate instead of towards 0.
     for (std::size_t t = 0; t < ran.size(); ++t) values[t] -= ValueOf(expected, *at[t]);
     const gym::AdditiveCost rest =
         FitAdditive(setup.decisions, best.assignment, at, values, weights);

@@ -42,6 +42,7 @@ Fit FitPrice(const std::vector<CoverPoint>& front, const History& history) {
   if (count < 2 || cc == 0) return {};
   const Fit sums{.factor = std::max(0.0, cy / cc), .price = 0};
   const double determinant = cc * bb - cb * cb;
+  // The determinant is cc * bb times the squared sine of the angle between the two columns.
   // Cost and boundaries are nearly proportional: they cannot be told apart.
   if (determinant <= 1e-9 * cc * bb) return sums;
   const Fit both{.factor = (cy * bb - by * cb) / determinant,

@@ -10,6 +10,8 @@ std::optional<gym::Assignment> NthAssignment(std::span<const gym::Decision> deci
     assignment[i] = static_cast<std::int32_t>(n % radix);
     n /= radix;
   }
+  // The number of assignments may exceed 64 bits; a quotient that is left says that `n` is past the
+  // last one.
   if (n > 0) return std::nullopt;
   return assignment;
 }

@@ -26,12 +26,14 @@ bool IsBetterTrial(const TrialResult& a, const TrialResult& b) {
 }
 
 bool ConstrainedDominates(const TrialResult& a, const TrialResult& b) {
+  // Failed trials have no objectives to compare, so neither of two dominates the other.
   if (Lack(a) != Lack(b) || a.failed) return Lack(a) < Lack(b);
   if (a.violation > 0 || b.violation > 0) return a.violation < b.violation;
   return gym::Dominates(a.objectives, b.objectives);
 }
 
 std::vector<std::uint32_t> FrontNumbers(std::span<const TrialResult* const> trials) {
+  // This is the fast non-dominated sort of Deb et al., 2002, section III-A.
   const std::size_t n = trials.size();
   std::vector<std::uint32_t> fronts(n, 0);
   std::vector<std::size_t> beaten_by(n, 0);
@@ -75,6 +77,7 @@ std::vector<double> CrowdingDistances(std::span<const std::vector<double>> point
     distances[order.front()] = std::numeric_limits<double>::infinity();
     distances[order.back()] = std::numeric_limits<double>::infinity();
     const double range = points[order.back()][k] - points[order.front()][k];
+    // An objective that is equal for all members tells none apart, and would divide by 0.
     if (range <= 0) continue;
     for (std::size_t i = 1; i + 1 < order.size(); ++i) {
       distances[order[i]] += (points[order[i + 1]][k] - points[order[i - 1]][k]) / range;
@@ -91,6 +94,8 @@ std::vector<std::size_t> SurvivalOrder(std::span<const TrialResult* const> trial
     std::vector<std::size_t> members;
     std::vector<std::vector<double>> points;
     for (std::size_t i = 0; i < trials.size(); ++i) {
+      // Failed trials have no objectives; their crowding distance of 0 puts them last in their
+      // front.
       if (fronts[i] != front || trials[i]->failed) continue;
       members.push_back(i);
       points.push_back(trials[i]->objectives);

@@ -75,6 +75,7 @@ class EvolutionMethod final : public Method {
   }
 
   [[nodiscard]] Assignment Child(Rng& rng) const {
+    // Deb et al., 2002, section IV, use the same probability of crossover.
     constexpr double kCrossover = 0.9;
     // Decisions of a child that mutate, on average. AddNear changes a child that is already known.
     constexpr double kChanges = 0.5;

@@ -72,6 +72,8 @@ arma::mat Distances(const Columns& a, std::span<const Assignment* const> b,
     double* const sums = distances.colptr(j);
     for (std::size_t d = 0; d < relevance.weights.size(); ++d) {
       const std::int32_t choice = (*b[j])[d];
+      // A decision with one choice has no steps; its distance is always 0, and the bound avoids
+      // dividing by 0.
       const double steps = static_cast<double>(std::max<std::size_t>(relevance.choices[d], 2) - 1);
       const double whole = (1 - graded) * relevance.weights[d];
       const double step = graded * relevance.weights[d] / steps;
@@ -141,6 +143,8 @@ arma::mat Factor(arma::mat covariance, double noise) {
 /// Returns the log marginal likelihood with the best scale, up to a constant.
 double LogLikelihood(const arma::mat& lower, const arma::vec& values) {
   if (lower.is_empty()) return -std::numeric_limits<double>::infinity();
+  // The squared norm of `white` is values' K^-1 values, and log det K is twice the sum of the
+  // logarithms of the diagonal of `lower`. The best scale is that norm / n (profile likelihood).
   const arma::vec white = arma::solve(arma::trimatl(lower), values);
   const auto n = static_cast<double>(values.n_elem);
   // The lower bound keeps the logarithm finite if all values are equal.
@@ -159,6 +163,7 @@ struct Fit {
 Fit BestFit(double graded, bool shares, const arma::mat& distances, const arma::mat& shared,
             const arma::vec& values) {
   Fit best;
+  // Distances are at most 1, so assignments that differ everywhere have correlation 0.14 or 0.002.
   for (const double rate : {2.0, 6.0}) {
     const arma::mat falling = arma::exp(-rate * distances);
     for (const double linear : {0.3, 0.7, 0.95}) {
@@ -166,6 +171,8 @@ Fit BestFit(double graded, bool shares, const arma::mat& distances, const arma::
         if (pooled > 0 && !shares) continue;
         const arma::mat covariance =
             linear * ((1 - pooled) * (1 - distances) + pooled * shared) + (1 - linear) * falling;
+        // The eigenvalues of the covariance sum to at most the number of points, so the least noise
+        // keeps its condition number below 1e4 times that number.
         for (const double noise : {1e-4, 1e-2, 1e-1}) {
           const double likelihood = LogLikelihood(Factor(covariance, noise), values);
           if (likelihood > best.likelihood) {
@@ -272,8 +279,11 @@ GaussianProcess::GaussianProcess(std::span<const gym::Decision> decisions,
   state.given = Given(at, state.relevance);
   state.likeness = Likeness(state.relevance, state.kernel.graded);
   state.Solve();
+  // The values were divided by `scale`. The term makes this the density of the values themselves,
+  // so that processes of differently transformed values are comparable.
   state.log_likelihood = LogLikelihood(state.lower, state.values) -
                          static_cast<double>(at.size()) * std::log(state.scale);
+  // The lower bound keeps deviations above 0 if all values are equal.
   const double scale = std::sqrt(
       std::max(arma::dot(state.values, state.solved) / static_cast<double>(at.size()), 1e-6));
   // The best scale of the kernel applies to the deviations; means do not depend on it.
@@ -301,6 +311,7 @@ void GaussianProcess::Believe(const Assignment& assignment) {
   for (std::size_t d = 0; d < assignment.size(); ++d) state.columns[d].push_back(assignment[d]);
   state.values.resize(state.values.n_elem + 1);
   state.values(state.values.n_elem - 1) = mean;
+  // The kernel is not fitted again: a value that it predicted itself is no evidence for it.
   state.Solve();
 }
 

@@ -69,6 +69,7 @@ double LogExpectedImprovement(const Prediction& expected, double least) {
 HypervolumeGain::HypervolumeGain(std::vector<std::vector<double>> front,
                                  std::vector<double> reference) {
   Check(!reference.empty(), "a hypervolume has a reference point");
+  // A member that reaches the reference in some objective dominates nothing below the reference.
   std::erase_if(front, [&](const std::vector<double>& point) {
     Check(point.size() == reference.size(), "points have as many values as the reference");
     return !std::equal(point.begin(), point.end(), reference.begin(), std::less<>{});
@@ -95,6 +96,7 @@ void HypervolumeGain::Cut(const std::vector<std::vector<double>>& points, std::s
   const auto reference = static_cast<Place>(ends_[last].size() - 1);
   if (last == 0) {
     Place high = reference;
+    // In one objective the points up to the least one leave a single interval, which is open below.
     for (const std::vector<double>& point : points) high = std::min(high, PlaceOf(0, point[0]));
     box[0] = 0;
     box[1] = high;
@@ -139,9 +141,11 @@ double HypervolumeGain::Expect(std::span<const Prediction> point) const {
 std::vector<std::vector<double>> SparseFront(std::vector<std::vector<double>> front) {
   constexpr double kMaxBoxes = 2000;
   if (front.empty() || front[0].size() < 2) return front;
+  // A front of n members has up to the order of n^(m - 1) boxes for m objectives.
   const auto most =
       static_cast<std::size_t>(std::pow(kMaxBoxes, 1 / static_cast<double>(front[0].size() - 1)));
   if (front.size() <= most) return front;
+  // The ends of the front have infinite distance, so they are kept first.
   const std::vector<double> distances = CrowdingDistances(front);
   std::vector<std::size_t> order(front.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

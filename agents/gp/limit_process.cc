@@ -34,6 +34,7 @@ LimitProcess::LimitProcess(std::span<const gym::Decision> decisions,
   double most = -std::numeric_limits<double>::infinity();
   for (const double scale : kScales) {
     std::vector<double> values;
+    // Likelihoods of differently transformed values are comparable only with the Jacobian.
     double jacobian = 0;  // log of the derivative of asinh(scale * x), summed over the excesses
     for (const double excess : excesses) {
       values.push_back(std::asinh(scale * excess));
@@ -58,6 +59,7 @@ std::vector<double> LimitProcess::LogChances(std::span<const Assignment* const> 
   std::vector<double> chances(points.size(), -std::numeric_limits<double>::infinity());
   for (const Part& part : parts_) {
     const std::vector<Prediction> predictions = part.process.Predict(points);
+    // asinh is increasing and keeps 0, so the excess is at most 0 if and only if its asinh is.
     for (std::size_t i = 0; i < points.size(); ++i) {
       const double own =
           LogNormalProbability(-predictions[i].mean / predictions[i].deviation) + part.log_weight;

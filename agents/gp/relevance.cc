@@ -55,6 +55,7 @@ std::vector<double> UpdatedRelevance(std::span<const gym::Decision> decisions,
     effects += static_cast<double>(decision.choices.size() - 1);
   }
   const auto results = static_cast<double>(seen);
+  // Results are trusted half of the most once there are as many as unknown effects.
   const double trust = results > 0 ? kMostTrust * results / (results + effects) : 0;
   return Mixed(Shares(fitted), Shares(expected), trust);
 }

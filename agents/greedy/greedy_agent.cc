@@ -27,6 +27,7 @@ class GreedyMethod final : public Method {
     if (climb_.from.empty()) {
       climb_.from = history.BestOr(setup_);
     }
+    // A draft without room takes no proposal, so Advance only follows known results.
     Draft nothing(setup_, history, 0, 0);
     climb_ = Advance(climb_, nothing);
   }
@@ -104,6 +105,7 @@ class GreedyMethod final : public Method {
   [[nodiscard]] Assignment Kicked(Assignment assignment, std::uint64_t kick) const {
     constexpr std::uint64_t kTag = 0x6b69636b;  // "kick": a random stream of its own
     Rng rng(MixSeed({setup_.seed, kTag, kick}));
+    // After one change, the best trial would be among the single changes of the next pass.
     const std::uint64_t changes = 2 + rng.Below(3);
     for (std::uint64_t i = 0; i < changes; ++i) {
       const std::size_t place = rng.Below(assignment.size());

@@ -21,6 +21,7 @@ class GridAgent final : public gym::Agent {
       auto assignment = NthAssignment(setup().decisions, n);
       if (!assignment) break;
       proposals.push_back(*std::move(assignment));
+      // The next `++n` would wrap to 0.
       if (n == std::numeric_limits<std::uint64_t>::max()) break;
     }
     return proposals;
@@ -30,6 +31,7 @@ class GridAgent final : public gym::Agent {
   std::vector<gym::Assignment> AskLegal(std::uint64_t n, std::size_t count) {
     const gym::Assignment start =
         gym::MakeLegal(setup().mask, gym::Assignment(setup().decisions.size(), 0));
+    // Counting only goes forward, so an earlier number restarts it.
     if (next_.empty() || n < at_) {
       next_ = start;
       at_ = 0;

@@ -13,6 +13,7 @@ using gym::Assignment;
 namespace {
 
 constexpr Eigen::Index kHidden = 24;
+// kClip and kEntropy are those of Schulman et al., 2017 (section 3; table 5).
 constexpr double kRate = 0.03;
 constexpr double kClip = 0.2;
 constexpr double kEntropy = 0.01;
@@ -59,6 +60,7 @@ struct WalkPolicy::State {
     parameters.resize(static_cast<std::size_t>(count));
     constexpr std::uint64_t kTag = 0x77616c6b;  // "walk": a random stream of its own
     Rng rng(MixSeed({of.seed, kTag}));
+    // With small weights all logits are near 0, and the first walks nearly uniform.
     for (double& value : parameters) value = 0.2 * (rng.Uniform() - 0.5);
     first_moment.assign(parameters.size(), 0);
     second_moment.assign(parameters.size(), 0);
@@ -149,6 +151,8 @@ struct WalkPolicy::State {
     constexpr double kFirst = 0.9;
     constexpr double kSecond = 0.99;
     ++steps;
+    // Both moments start at 0; the divisors correct that bias (D. P. Kingma and J. Ba, "Adam",
+    // 2015).
     const double first = 1 - std::pow(kFirst, steps);
     const double second = 1 - std::pow(kSecond, steps);
     for (std::size_t k = 0; k < parameters.size(); ++k) {
@@ -210,6 +214,8 @@ void WalkPolicy::Learn(std::span<const Lesson> lessons, int epochs) {
         const Answer answer = state_->At(*walk, i);
         const Eigen::VectorXd& p = answer.probabilities;
         const double ratio = p((*walk)[i]) / std::max(before[k][i], 1e-12);
+        // Beyond the clip the objective is flat, so a choice that has already moved by kClip in the
+        // direction of its reward is not pushed further (Schulman et al., 2017, equation 7).
         const bool clipped = worth > 0 ? ratio > 1 + kClip : ratio < 1 - kClip;
         const double push = clipped ? 0 : worth * ratio;
         const Eigen::VectorXd log = p.array().max(1e-12).log().matrix();

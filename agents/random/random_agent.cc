@@ -28,6 +28,7 @@ class RandomAgent final : public gym::Agent {
   std::vector<gym::Assignment> DoAsk(std::uint64_t first, std::size_t count) override {
     const std::size_t begin = first - setup().first_trial;
     while (sequence_.size() < begin + count) {
+      // A draft compares each new assignment with all of its proposals, so its size is limited.
       constexpr std::size_t kDraft = 256;
       Draft draft(setup(), known_, setup().first_trial + sequence_.size(), kDraft);
       while (draft.AddRandom()) continue;

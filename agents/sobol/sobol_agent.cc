@@ -25,6 +25,8 @@ class SobolMethod final : public Method {
       gym::Assignment point;
       for (std::size_t i = 0; i < shifts_.size(); ++i) {
         // A digital shift (XOR) preserves the share of points in every interval.
+        // Equal parts of the range of the fraction map to the choices. Both factors of the product
+        // below are less than 2^32, so it fits 64 bits.
         const std::uint64_t fraction = sequence_.Coordinate(n, i) ^ shifts_[i];
         const std::uint64_t choices = setup_.decisions[i].choices.size();
         point.push_back(static_cast<std::int32_t>(fraction * choices >> 32U));

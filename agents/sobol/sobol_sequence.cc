@@ -34,11 +34,15 @@ std::vector<std::uint32_t> Directions(std::uint64_t polynomial, Rng& rng) {
   std::vector<std::uint32_t> directions;
   for (std::uint32_t i = 0; i < kBits; ++i) {
     if (i < degree) {
+      // Odd numbers make the matrix of direction numbers triangular with ones on its diagonal;
+      // hence it is invertible, and each interval [i / 2^k, (i + 1) / 2^k) gets one of 2^k points.
       // A free direction number: any odd number below 2^(i+1).
       const std::uint64_t odd = 2 * rng.Below(std::uint64_t{1} << i) + 1;
       directions.push_back(static_cast<std::uint32_t>(odd << (kBits - 1 - i)));
       continue;
     }
+    // This is the recurrence of Bratley and Fox, 1988, with the coefficients a of the polynomial of
+    // degree d: v_i = a_1 v_(i-1) ^ ... ^ a_(d-1) v_(i-d+1) ^ v_(i-d) ^ (v_(i-d) >> d).
     std::uint32_t next = directions[i - degree] ^ (directions[i - degree] >> degree);
     for (std::uint32_t k = 1; k < degree; ++k) {
       if ((polynomial >> (degree - k) & 1U) != 0) next ^= directions[i - k];
@@ -64,6 +68,8 @@ SobolSequence::SobolSequence(std::size_t dimensions) {
 }
 
 std::uint32_t SobolSequence::Coordinate(std::uint64_t n, std::size_t dimension) const {
+  // The bits of `n` itself select directions, not those of its Gray code: the order within a block
+  // of 2^k points differs, but any point can be computed alone.
   std::uint32_t value = 0;
   for (const std::uint32_t direction : directions_[dimension]) {
     if ((n & 1U) != 0) value ^= direction;

@@ -44,6 +44,7 @@ gym::Assignment Parzen::Draw(Rng& rng) const {
 }
 
 double Parzen::LogDensity(const gym::Assignment& at) const {
+  // The terms are added relative to the largest so far, so that none overflows or underflows.
   double most = uniform_;
   double sum = 1;  // sum of exp(log density - most), with the uniform part
   for (std::size_t c = 0; c < centres_.size(); ++c) {

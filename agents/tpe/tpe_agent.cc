@@ -92,6 +92,7 @@ class TpeMethod final : public Method {
       std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
         return IsBetterTrial(trials[a], trials[b]);
       });
+      // A tenth of the trials, at most 25, is also the default of Optuna.
       good = Share(0.1, trials.size());
     }
     good = std::min({std::max(good, kLeastGood), kMostGood, order.size()});
@@ -99,6 +100,7 @@ class TpeMethod final : public Method {
     weights_ = goodness_ == Goodness::kFront ? WeightsOf(good_, trials, setup_.objectives)
                                              : std::vector<double>(good_.size(), 1.0);
     bad_.assign(order.begin() + static_cast<std::ptrdiff_t>(good), order.end());
+    // Back in the order of results, the first ones are the oldest.
     std::sort(bad_.begin(), bad_.end());
     if (bad_.size() > kMostBad) {
       bad_.erase(bad_.begin(), bad_.end() - static_cast<std::ptrdiff_t>(kMostBad));
