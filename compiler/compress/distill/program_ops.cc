@@ -77,6 +77,7 @@ void Conv(const Site& site) {
     spatial.push_back(site.In()[i].known() ? site.In()[i].size() : -1);
   }
   const std::string mode = AttrOr(site.node, "auto_pad", std::string("NOTSET"));
+  // The padding of SAME follows from the spatial sizes.
   if (mode.starts_with("SAME") && !spatial.empty()) (void)Sizes(site, 0, 2);
   const Window window = ReadWindow(site.node, spatial, Dims(weights.begin() + 2, weights.end()));
   site.made.ints = {window.group};
@@ -96,6 +97,7 @@ void Pool(const Site& site) {
     site.Append(*list);
   }
   const bool counts = AttrOr(site.node, "count_include_pad", std::int64_t{0}) != 0;
+  // libtorch pads both ends alike, and zeros that are added beforehand would count in the mean.
   if (site.node.op == "AveragePool" && !counts && window.pads_begin != window.pads_end) {
     RejectNode(site.node, "is not trained with padding that differs at both ends");
   }

@@ -149,9 +149,12 @@ double RateAt(const TrainSettings& settings, std::int64_t step, std::int64_t tot
               std::int64_t per_epoch) {
   const auto warm = static_cast<std::int64_t>(settings.warmup * static_cast<double>(total));
   if (step < warm) {
+    // The first step already learns, and the first one after the warm-up has the full rate.
     return settings.rate * static_cast<double>(step + 1) / static_cast<double>(warm + 1);
   }
   if (settings.schedule == "cosine") {
+    // Half a cosine from the full rate towards 0 (I. Loshchilov and F. Hutter, "SGDR", 2017,
+    // equation 5, without restarts).
     const double share = static_cast<double>(step - warm) / static_cast<double>(total - warm);
     return settings.rate * (1 + std::cos(std::numbers::pi * share)) / 2;
   }
@@ -165,6 +168,8 @@ double RateAt(const TrainSettings& settings, std::int64_t step, std::int64_t tot
 std::vector<std::int64_t> EpochOrder(std::uint64_t seed, std::int64_t epoch, std::int64_t count) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), std::int64_t{0});
+  // "order": a random stream of its own for each epoch, so that a resumed training goes through the
+  // samples in the same order.
   Rng rng(MixSeed({seed, 0x6f72646572U, static_cast<std::uint64_t>(epoch)}));
   for (std::size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[rng.Below(i)]);
   return order;

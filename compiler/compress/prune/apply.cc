@@ -88,6 +88,7 @@ class Shrinker {
       if (type.shape) (*type.shape)[axis] = Dim(std::ssize(indices));
       graph_.SetType(value, std::move(type));
     }
+    // Constants and types have their new sizes; attributes and lists of sizes follow.
     for (const NodeId id : before_.order()) AdaptNode(id);
     InferTypes(graph_);
     Verify(graph_);
@@ -144,6 +145,8 @@ class Shrinker {
   void AdaptGroups(NodeId id) {
     const Node& node = before_.node(id);
     if (AttrOr(node, "group", std::int64_t{1}) == 1) return;
+    // The weights have the channels of one group, so the quotient is the number of groups that
+    // stay.
     const ValueId whole = node.op == "Conv" ? node.inputs[0] : node.outputs[0];
     graph_.SetAttr(id, "group", Size(whole, 1) / Size(node.inputs[1], 1));
   }
@@ -351,6 +354,8 @@ void MaskSum(Graph& graph, NodeId id, const Contractions& sides, const PruneSpac
     return KeptIndices(units, kept).size() != units.size();
   };
   if (!removes(sides[0])) return;
+  // A product is 0 if one of its operands is, and zeros in a constant cost nothing when the model
+  // runs.
   for (const Contraction& side : sides) {
     const ValueId value = node.inputs[side.input];
     const TensorPtr tensor = graph.constant(value);
@@ -446,6 +451,7 @@ double KeptMacs(const Graph& graph, const PruneSpace& space, NodeId id,
   if (sums.empty()) return 0;
   const ValueId weights = node.inputs[1];
   if (node.op == "LSTM") {
+    // Each step of each sample multiplies all weights of W and R once.
     const double steps = KeptSize(space, node.inputs[kLstmX], 0, kept) *
                          KeptSize(space, node.inputs[kLstmX], 1, kept);
     return steps *

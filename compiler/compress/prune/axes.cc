@@ -40,7 +40,9 @@ void AxisClasses::UniteElements(std::uint32_t a, std::uint32_t b) {
   b = Root(b);
   if (a == b) return;
   if (b < a) std::swap(a, b);
+  // The lower element represents a class, so representatives do not depend on the order of unions.
   parent_[b] = a;
+  // The first reason is kept, as one is enough for the reader of the table.
   if (reason_[a] == 0) reason_[a] = reason_[b];
 }
 
@@ -95,6 +97,7 @@ void AxisClasses::AddProduct(Axis whole, const std::vector<Axis>& factors, Prefe
   std::vector<Axis> real;
   std::uint64_t product = 1;
   for (const Axis& factor : factors) {
+    // Sizes are below 2^32, so a product of two of them fits 64 bits; larger ones count as unknown.
     product *= factor.size;
     if (factor.size != 1) real.push_back(factor);
     if (product > std::numeric_limits<std::uint32_t>::max()) product = 0;
@@ -112,12 +115,16 @@ void AxisClasses::AddProduct(Axis whole, const std::vector<Axis>& factors, Prefe
 void AxisClasses::Follow(Product& product, std::size_t followed) {
   std::uint32_t inner = 1;
   for (std::size_t f = followed + 1; f < product.factors.size(); ++f) {
+    // Elements of the whole are numbered row-major, so `inner` consecutive ones share an index of
+    // the factor.
     inner *= product.factors[f].size;
   }
   const Axis& factor = product.factors[followed];
   for (std::uint32_t i = 0; i < product.whole.size; ++i) {
     UniteElements(product.whole.first + i, factor.first + i / inner % factor.size);
   }
+  // If index i of one factor goes, all elements with i go, at all indices of the others: the others
+  // stay whole.
   for (std::size_t f = 0; f < product.factors.size(); ++f) {
     if (f != followed) FixElements(product.factors[f], product.reason);
   }
@@ -139,6 +146,7 @@ void AxisClasses::TryResolve(Product& product) {
 
 void AxisClasses::ResolveProducts() {
   for (;;) {
+    // Forced choices come first: a preference that contradicted one of them would fix both axes.
     // A class that one product fixes may leave another product no choice.
     for (bool progress = true; progress;) {
       progress = false;

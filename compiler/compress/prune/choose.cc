@@ -21,8 +21,10 @@ void CheckShare(double value, const std::string& what) {
 /// is nearer.
 std::size_t AlignedCount(const PruneGroup& group, double count, std::int64_t align) {
   const auto all = static_cast<double>(group.units);
+  // The least number of units whose channels are a multiple of `align`.
   const auto step = static_cast<double>(align / std::gcd(align, group.unit_channels));
   double aligned = step * std::nearbyint(count / step);  // ties to even
+  // The maximum keeps one step, or all units of a group that is smaller than a step.
   aligned = std::max(aligned, std::min(step, all));
   if (aligned > all || std::abs(all - count) < std::abs(aligned - count)) aligned = all;
   return static_cast<std::size_t>(aligned);
@@ -38,6 +40,7 @@ class Chooser {
     for (const PruneGroup& group : space.groups()) {
       std::vector<std::size_t> order(group.units);
       std::iota(order.begin(), order.end(), group.first_unit);
+      // Ties keep the order of channels, so that equal scores give equal plans.
       std::stable_sort(order.begin(), order.end(),
                        [&](std::size_t a, std::size_t b) { return scores_[a] > scores_[b]; });
       best_first_.push_back(std::move(order));
@@ -57,6 +60,8 @@ class Chooser {
 
   /// Applies one threshold to all groups: the lowest that meets the budget.
   PrunePlan ByBudget(double share) {
+    // Errors add up, so the best plan under a budget removes the units with the least error for
+    // what they save, as a greedy knapsack. Other scores are relative already.
     const double allowed = share * Cost(std::vector<bool>(space_.units(), true));
     std::vector<double> thresholds = {0.0};
     for (std::size_t g = 0; g < savings_.size(); ++g) {
@@ -74,6 +79,8 @@ class Chooser {
                       " of it stays when every group keeps a share of " +
                       std::to_string(request_.least));
     }
+    // Raising the threshold never raises the cost, so bisection finds the lowest one that meets the
+    // budget.
     while (low < high) {
       const std::size_t middle = (low + high) / 2;
       if (Cost(AboveThreshold(thresholds[middle])) <= allowed) {
@@ -93,6 +100,8 @@ class Chooser {
   /// Returns what the model saves without one unit of the group, as a share of its cost; > 0, since
   /// scores are divided by it.
   [[nodiscard]] double Saving(const PruneGroup& group) const {
+    // Savings of single units overlap where two groups meet in one layer, so this is a first-order
+    // estimate.
     std::vector<bool> kept(space_.units(), true);
     const double all = Cost(kept);
     kept[group.first_unit] = false;
@@ -110,6 +119,7 @@ class Chooser {
       const auto above =
           std::count_if(best_first_[g].begin(), best_first_[g].end(),
                         [&](std::size_t unit) { return Worth(g, unit) >= threshold; });
+      // Rounding up keeps at least the promised share.
       const double least = std::ceil(request_.least * static_cast<double>(best_first_[g].size()));
       counts.push_back(std::max(static_cast<double>(above), least));
     }
@@ -131,6 +141,8 @@ class Chooser {
   /// Lets every branch of a group, such as one half of a Split, keep its best unit if it would keep
   /// none.
   void KeepEveryBranch(std::vector<bool>& kept) const {
+    // Aligned counts consider a group as a whole; a branch with none of the units that stay would
+    // have no channel.
     for (const auto& [place, units] : space_.axes()) {
       std::size_t best = space_.units();
       bool any = false;

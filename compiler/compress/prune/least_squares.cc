@@ -48,12 +48,14 @@ struct LinearMoments::Sums {
   /// Returns the moments about the means, divided by the count.
   [[nodiscard]] Matrix CentredXX() const {
     const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
+    // Add computes the lower triangle only, which halves its work.
     Matrix full = xx.selfadjointView<Eigen::Lower>();
     return full / n - (x / n) * (x / n).transpose();
   }
 
   [[nodiscard]] double Variance() const {
     const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
+    // E y^2 - (E y)^2 may be slightly negative by rounding for outputs that are constant.
     return (yy / n - (y / n).cwiseAbs2()).cwiseMax(0.0).sum();
   }
 
@@ -89,6 +91,8 @@ std::int64_t LinearMoments::count() const {
 
 void LinearMoments::Add(std::int64_t count, const float* x, std::int64_t x_stride, const float* y,
                         std::int64_t y_stride) {
+  // Sums are in double: in f32, sums over many rows would lose the small eigenvalues of the
+  // moments.
   const Matrix block =
       RowsView(x, count, sums_->x.size(), Eigen::OuterStride<>(x_stride)).cast<double>();
   sums_->xx.selfadjointView<Eigen::Lower>().rankUpdate(block.transpose());
@@ -145,20 +149,26 @@ LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::spa
   Matrix xy = sums_->xy / n;
   Matrix left = xx;
   Matrix right = xy;
+  // With a free bias the optimum passes through the means, so moments about the means give the
+  // weights, and the bias follows from them.
   if (free_bias) {
     left -= mean_x * mean_x.transpose();
     right -= mean_x * mean_y.transpose();
   } else {
     right -= mean_x * old_bias.transpose();
   }
+  // The ridge pulls towards the old weights instead of 0 (Tikhonov): directions without samples
+  // keep them.
   const double damping = Damp(left, ridge);
   left.diagonal().array() += damping;
   right += damping * old.transpose();
+  // LDL^T also works if rounding makes the smallest eigenvalues slightly negative.
   const Matrix solved = left.selfadjointView<Eigen::Lower>().ldlt().solve(right).transpose();
   const Vector solved_bias = free_bias ? Vector(mean_y - solved * mean_x) : old_bias;
   Fit fit;
   fit.error_before = sums_->Error(old, old_bias);
   fit.error_after = sums_->Error(solved, solved_bias);
+  // The ridge and rounding may make the solution worse on the samples; then the old weights stay.
   const bool better = solved.allFinite() && fit.error_after <= fit.error_before;
   if (!better) fit.error_after = fit.error_before;
   const Rows rows = (better ? solved : old).cast<float>();
@@ -187,6 +197,7 @@ void UnitElimination::AddReader(const LinearMoments& moments, std::span<const fl
                                 std::vector<std::int32_t> unit_of) {
   const auto inputs = static_cast<Eigen::Index>(unit_of.size());
   auto reader = std::make_unique<Reader>();
+  // About the mean, as the bias can compensate for the mean of a removed input.
   reader->moments = moments.sums_->CentredXX();
   Check(reader->moments.rows() == inputs && inputs > 0, "every input has a unit or none");
   reader->weights = ToMatrix(weights, std::ssize(weights) / inputs, inputs).transpose();
@@ -195,6 +206,7 @@ void UnitElimination::AddReader(const LinearMoments& moments, std::span<const fl
     const std::int32_t unit = unit_of[static_cast<std::size_t>(i)];
     if (unit >= 0) reader->inputs_of[unit].push_back(i);
   }
+  // A layer without output energy has no share to lose.
   if (reader->energy > 0) readers_.push_back(std::move(reader));
 }
 
@@ -231,6 +243,8 @@ class Elimination {
     const Matrix rows = weights_(inputs, Eigen::all);
     weights_.noalias() -= columns * factor.solve(rows);
     const Matrix turned = columns.transpose();
+    // One step of Gaussian elimination gives the inverse without these rows and columns (Frantar
+    // and Alistarh, 2022, lemma 1), and costs far less than inverting again.
     inverse_.noalias() -= columns * factor.solve(turned);
     // These entries are 0 except for rounding; a diagonal of 1 keeps later blocks invertible.
     for (const Eigen::Index i : inputs) {
@@ -258,6 +272,7 @@ std::vector<double> UnitElimination::Score(const PruneGroup& group, ScoreMethod 
       for (std::size_t i = 0; i < group.units; ++i) {
         const auto inputs = reader->inputs_of.find(unit_number(i));
         if (inputs == reader->inputs_of.end()) continue;
+        // Shares of each layer's own output energy add up over layers of different scale.
         scores[i] += std::max(Energy(reader->moments, reader->weights, inputs->second), 0.0) /
                      reader->energy;
       }
@@ -285,6 +300,7 @@ std::vector<double> UnitElimination::Score(const PruneGroup& group, ScoreMethod 
       }
     }
     gone[best] = true;
+    // Compensation changes the other weights, so a later removal may cost less than an earlier one.
     floor = std::max(floor, least);
     scores[best] = floor;
     for (std::size_t r = 0; r < readers_.size(); ++r) {

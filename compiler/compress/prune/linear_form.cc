@@ -49,6 +49,7 @@ void CopyPatch(const Window& window, const Dims& x, const Dims& y, const float* 
       from += place * stride;
       stride *= x[i + 2];
     }
+    // Padding takes part in the moments as zeros, as the layer computes with it.
     for (std::int64_t channel = 0; channel < x[1]; ++channel) {
       to[channel * taps + tap] = inside ? image[channel * plane + from] : 0.0F;
     }
@@ -119,6 +120,7 @@ std::vector<std::int64_t> PickPositions(const Node& node, const Dims& y, std::in
       for (std::int64_t i = 0; i < positions; ++i) picked.push_back(sample * positions + i);
       continue;
     }
+    // Drawing with replacement is unbiased, and needs no memory of what was drawn.
     for (std::int64_t i = 0; i < most; ++i) {
       picked.push_back(sample * positions +
                        static_cast<std::int64_t>(rng.Below(static_cast<std::uint64_t>(positions))));

@@ -14,6 +14,8 @@ void RelateLstm(NodeAxes& node) {
   for (const std::size_t i : {kLstmW, kLstmR, kLstmB, kLstmP}) {
     if (!node.Has(i)) continue;
     const Axis whole = node.In(i, 1);
+    // The gates are an axis of their own that stays whole, so that only the hidden unit is cut, in
+    // all gates.
     const Axis blocks = node.AddAxis(hidden.size > 0 ? whole.size / hidden.size : 0);
     node.Fix(blocks, "has all its gates");
     node.AddProduct(whole, {blocks, hidden}, AxisClasses::Prefer::kLargest);

@@ -145,6 +145,7 @@ void RelateReshape(NodeAxes& node) {
     };
     if (i < in_rank) take(in, in_size, node.In(0, i++));
     if (j < out_rank) take(out, out_size, node.Out(j++));
+    // The side with the smaller product grows until both hold the same number of entries.
     while (in_size != out_size && in_size != 0 && out_size != 0) {
       if (in_size < out_size && i < in_rank) {
         take(in, in_size, node.In(0, i++));
@@ -155,6 +156,7 @@ void RelateReshape(NodeAxes& node) {
       }
     }
     if (in_size == 0 || out_size == 0) return node.FixAll("regroups axes of unknown size");
+    // Axes of one entry change no product, so they do not count.
     const auto real = [](const std::vector<Axis>& list) {
       return std::count_if(list.begin(), list.end(), [](Axis axis) { return axis.size != 1; });
     };

@@ -118,6 +118,7 @@ void NodeAxes::Unite(Axis a, Axis b) {
 }
 
 void NodeAxes::UnitePart(Axis part, Axis whole, std::uint32_t offset) {
+  // After the first test the difference cannot wrap; the sum of offset and size could.
   if (part.size > whole.size || offset > whole.size - part.size) {
     Fix(part, "joins axes of unknown size");
     Fix(whole, "joins axes of unknown size");

@@ -23,6 +23,7 @@ void Elementwise(NodeAxes& node) {
       const std::size_t shift = node.OutRank(out) - node.InRank(i);
       for (std::size_t axis = 0; axis < node.InRank(i); ++axis) {
         const Axis in = node.In(i, axis);
+        // An axis of size 1 that is broadcast has no entries of its own that could be cut.
         if (in.size != 1 || node.Out(axis + shift, out).size == 1) {
           node.Unite(in, node.Out(axis + shift, out));
         }
@@ -293,6 +294,7 @@ std::map<ValueId, Dims> StaticSizes(const Graph& graph) {
   ShapeBindings ones;
   for (const ValueId id : graph.values()) {
     for (const Dim& dim : graph.type(id).shape.value_or(Shape{})) {
+      // Axes with symbols are never cut, so any size serves, and the least takes the least memory.
       if (!dim.symbol().empty()) ones[dim.symbol()] = 1;
     }
   }
@@ -321,6 +323,7 @@ GraphAxes RelateAxes(const Graph& graph) {
     for (std::size_t i = 0; i < dims.size(); ++i) {
       list.push_back(axes.classes.Add(dims[i]));
       const bool open = !shape || i >= shape->size() || !(*shape)[i].known();
+      // The axis has an element now, but may have others when the model runs.
       if (open) axes.classes.Fix(list.back(), "its size is known only when the model runs");
     }
   }

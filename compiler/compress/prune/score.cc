@@ -27,6 +27,8 @@ std::vector<float> ChannelWeights(const Tensor& weights, const WeightedLayer& la
   const std::int64_t taps = dims[0] * dims[1] == 0 ? 0 : weights.size() / (dims[0] * dims[1]);
   const std::int64_t group_channels = dims[layer.out_axis];
   const std::int64_t groups = layer.out_axis == 1 ? channels / group_channels : 1;
+  // A ConvTranspose has its output channels within a group on axis 1 of its weights, and all input
+  // channels on axis 0.
   const std::int64_t group_inputs = dims[layer.in_axis] / (layer.out_axis == 1 ? groups : 1);
   const std::int64_t group = channel / group_channels;
   std::vector<float> made;
@@ -75,6 +77,8 @@ UnitRows RowsOf(const Graph& graph, const PruneSpace& space, const PruneGroup& g
 std::vector<double> Distances(const std::vector<std::vector<float>>& rows) {
   std::size_t longest = 0;
   for (const auto& row : rows) longest = std::max(longest, row.size());
+  // Rows of units with fewer channels end in zeros, which change no distance between rows of equal
+  // length.
   Eigen::MatrixXd all = Eigen::MatrixXd::Zero(std::ssize(rows), static_cast<Eigen::Index>(longest));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t j = 0; j < rows[i].size(); ++j) {
@@ -84,6 +88,8 @@ std::vector<double> Distances(const std::vector<std::vector<float>>& rows) {
   }
   const Eigen::MatrixXd products = all * all.transpose();
   std::vector<double> sums(rows.size(), 0.0);
+  // A unit near the geometric median of its layer has a small sum of distances: the others can
+  // replace it (He et al., 2019, section 3).
   for (Eigen::Index i = 0; i < products.rows(); ++i) {
     for (Eigen::Index j = 0; j < products.cols(); ++j) {
       // By |a - b|^2 = |a|^2 + |b|^2 - 2 a b, which rounding may leave below 0.
@@ -147,6 +153,8 @@ UnitScores ScoreWeights(const Graph& graph, const PruneSpace& space, ScoreMethod
     for (const std::string& name : group.layers) {
       const UnitRows rows = RowsOf(graph, space, group, layers.at(name));
       const std::vector<double> found = Importance(rows.rows, method);
+      // Norms grow with the size of a layer's weights, so scores of layers are comparable only
+      // relative to their means.
       double mean = 0;
       for (const double score : found) mean += score / static_cast<double>(found.size());
       if (!std::isfinite(mean)) {

@@ -44,6 +44,7 @@ class LayerSets {
   void Unite(std::size_t a, std::size_t b) {
     a = Find(a);
     b = Find(b);
+    // As the lower number represents a set, a group has the name of its first layer.
     parent_[std::max(a, b)] = std::min(a, b);
   }
 
@@ -117,6 +118,7 @@ PruneSpace::PruneSpace(const Graph& canonical) {
   const std::vector<WeightedLayer> layers = FindWeightedLayers(canonical);
   std::vector<LayerClasses> read;
   LayerSets sets(layers.size());
+  // Layers that share a class of channels belong to one group.
   std::map<std::uint32_t, std::size_t> layer_of;  // first layer of each class
   for (std::size_t i = 0; i < layers.size(); ++i) {
     read.push_back(ReadLayer(axes, axes.Of(layers[i].channels, layers[i].channel_axis)));
@@ -124,6 +126,7 @@ PruneSpace::PruneSpace(const Graph& canonical) {
       sets.Unite(i, layer_of.emplace(root, i).first->second);
     }
   }
+  // Groups go by their first layers, and units are numbered group by group.
   std::map<std::uint32_t, std::int32_t> unit_of;
   for (std::size_t first = 0; first < layers.size(); ++first) {
     if (sets.Find(first) != first || read[first].classes.empty()) continue;
@@ -140,6 +143,7 @@ PruneSpace::PruneSpace(const Graph& canonical) {
     }
     group.units = roots.size();
     group.unit_channels = read[first].channels / std::ssize(read[first].classes);
+    // A single unit cannot be removed: its layer would be left without channels.
     if (group.units < 2) {
       for (std::size_t i = first; i < layers.size(); ++i) {
         if (sets.Find(i) == first) read[i].fixed_because = "all its channels go together";
@@ -156,6 +160,7 @@ PruneSpace::PruneSpace(const Graph& canonical) {
     if (!read[i].classes.empty()) continue;
     fixed_.push_back({canonical.node(layers[i].node).name, read[i].fixed_because});
   }
+  // Each index of an axis gets the unit with which it goes, or -1 if it always stays.
   for (const auto& [value, list] : axes.axes) {
     for (std::size_t axis = 0; axis < list.size(); ++axis) {
       std::vector<std::int32_t> units(list[axis].size, -1);

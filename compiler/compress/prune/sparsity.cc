@@ -50,6 +50,7 @@ class Mask {
       return stays;
     }
     const double count = pattern_.density * static_cast<double>(costs.size());
+    // nearbyint rounds ties to even, so counts do not drift in one direction over many stretches.
     KeepDearest(costs.reshaped(), static_cast<std::int64_t>(std::nearbyint(count)),
                 [&](Eigen::Index i) { stays.reshaped()(i) = 1; });
     return stays;
@@ -60,6 +61,7 @@ class Mask {
   static void KeepDearest(const Costs& costs, std::int64_t count, const Keep& keep) {
     std::vector<Eigen::Index> order(static_cast<std::size_t>(costs.size()));
     std::iota(order.begin(), order.end(), Eigen::Index{0});
+    // Ties stay in the order of inputs, so equal costs give equal masks on every machine.
     std::stable_sort(order.begin(), order.end(),
                      [&](Eigen::Index a, Eigen::Index b) { return costs(a) > costs(b); });
     for (std::int64_t i = 0; i < count; ++i) keep(order[static_cast<std::size_t>(i)]);
@@ -85,6 +87,8 @@ Matrix KeepLargest(const Matrix& weights, const Mask& mask) {
 Matrix MakeUp(Matrix weights, const Mask& mask, const Matrix& factor) {
   for (Eigen::Index first = 0; first < weights.cols(); first += mask.width()) {
     const Eigen::Index count = std::min(mask.width(), weights.cols() - first);
+    // w^2 / factor(i, i)^2 is the error that is left if weight i goes and later weights compensate
+    // (Frantar and Alistarh, 2023, algorithm 1).
     const Eigen::RowVectorXd spread =
         factor.diagonal().segment(first, count).transpose().cwiseAbs2().cwiseInverse();
     const Matrix costs =
@@ -92,6 +96,8 @@ Matrix MakeUp(Matrix weights, const Mask& mask, const Matrix& factor) {
     const Matrix stays = mask.Of(costs);
     for (Eigen::Index i = first; i < first + count; ++i) {
       const Eigen::VectorXd kept = weights.col(i).cwiseProduct(stays.col(i - first));
+      // The later weights move against the error as in optimal brain surgery, with column i of the
+      // factor in place of the inverse of the remaining inputs.
       const Eigen::VectorXd error = (weights.col(i) - kept) / factor(i, i);
       weights.col(i) = kept;
       const Eigen::Index rest = weights.cols() - i - 1;
@@ -133,12 +139,15 @@ std::vector<float> SparsifyRows(std::span<const float> rows, const LinearForm& f
   const Eigen::Map<const RowMatrix> given(rows.data(), std::ssize(rows) / inputs, inputs);
   const Matrix weights = given.cast<double>()(Eigen::all, order);
   const Matrix moments = Eigen::Map<const Matrix>(gram.data(), inputs, inputs)(order, order);
+  // The largest magnitudes are the fallback if the moments have no inverse, and the bound that
+  // compensation must beat.
   Matrix taken = KeepLargest(weights, mask);
   std::vector<Eigen::Index> all(order.size());
   std::iota(all.begin(), all.end(), Eigen::Index{0});
   const Matrix factor = InverseFactor(moments, all);
   if (factor.allFinite()) {
     const Matrix made_up = MakeUp(weights, mask, factor);
+    // The error is computed with the moments as they are: damping is only for the inverse.
     const auto missed = [&](const Matrix& chosen) -> Eigen::VectorXd {
       const Matrix difference = chosen - weights;
       return (difference * moments).cwiseProduct(difference).rowwise().sum();

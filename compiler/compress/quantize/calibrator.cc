@@ -52,6 +52,8 @@ int LargestOf(std::int64_t bits) {
 /// Returns a u8 scale from the least to the largest value, both clipped to the range chosen for
 /// magnitudes.
 TensorScale AffineScale(const StreamingHistogram& histogram, const CalibrationOptions& options) {
+  // min() is negative here, so the width is positive. 0.0 + widens the floats before the
+  // subtraction, which could overflow.
   const double largest = std::max(-static_cast<double>(histogram.min()), 0.0 + histogram.max());
   const double width = std::max(0.0 + histogram.max(), 0.0) - histogram.min();
   // ChooseRange expects the number of steps on one side of 0. The longer side gets this part of all
@@ -138,6 +140,7 @@ std::map<std::string, TensorScale> Calibrator::Scales(const CalibrationOptions& 
   for (const std::string& name : names_) {
     const StreamingHistogram& histogram = histograms_.find(name)->second;
     CheckObserved(name, histogram);
+    // Limits are powers of two, so a merged histogram equals that of all its values together.
     const auto [it, is_new] = ranges.emplace(range_of_.find(name)->second, histogram);
     if (!is_new) it->second.Merge(histogram);
   }

@@ -33,6 +33,7 @@ double RowError(std::span<const float> row, const WeightStep& step,
                 std::span<const double> importance) {
   double sum = 0;
   for (std::size_t i = 0; i < row.size(); ++i) {
+    // The quotient is in double; a float quotient could round across the middle between two levels.
     const double error = row[i] - step.scale * Level(static_cast<double>(row[i]) / step.scale,
                                                      step.least, step.most);
     sum += (importance.empty() ? 1.0 : importance[i]) * error * error;
@@ -46,6 +47,7 @@ WeightStep StepOver(float low, float high, int bits) {
   if (low == 0.0F && high == 0.0F) return {.scale = 1.0F, .least = 0, .most = levels};
   WeightStep step;
   step.scale = std::max((high - low) / static_cast<float>(levels), kLeastScale);
+  // The zero point is an integer, so that 0, as in padding, is exact.
   step.least = -std::clamp(static_cast<int>(std::lround(-low / step.scale)), 0, levels);
   step.most = step.least + levels;
   return step;
@@ -62,6 +64,7 @@ std::pair<float, float> RangeOf(std::span<const float> row) {
 Order ByMoment(const Matrix& gram) {
   Order order(static_cast<std::size_t>(gram.rows()));
   std::iota(order.begin(), order.end(), Eigen::Index{0});
+  // Inputs with large moments cost most, and are rounded while most weights are left to compensate.
   std::stable_sort(order.begin(), order.end(),
                    [&](Eigen::Index a, Eigen::Index b) { return gram(a, a) > gram(b, b); });
   return order;
@@ -75,6 +78,7 @@ class Row {
       : wanted_(inputs), rounded_(inputs), steps_(inputs), least_(inputs), most_(inputs) {
     const Eigen::Index stretch = inputs / std::ssize(steps);
     const double unit = steps[0].scale;
+    // Units of the first scale keep numbers near 1 whatever the magnitude of the layer's weights.
     for (Eigen::Index i = 0; i < inputs; ++i) {
       const WeightStep& step = steps[static_cast<std::size_t>(i / stretch)];
       steps_[i] = static_cast<double>(step.scale) / unit;
@@ -93,6 +97,8 @@ class Row {
     for (Eigen::Index i = 0; i < count; ++i) {
       const Eigen::Index at = order[static_cast<std::size_t>(i)];
       rounded_[at] = Nearest(left[i], at);
+      // The later inputs compensate for the rounding error as well as they can (Frantar et al.,
+      // 2022, equation 2).
       const double error = (left[i] - rounded_[at]) / factor(i, i);
       const Eigen::Index rest = count - i - 1;
       left.tail(rest).noalias() -= error * factor.col(i).tail(rest);
@@ -106,13 +112,17 @@ class Row {
       bool moved = false;
       for (Eigen::Index i = 0; i < rounded_.size(); ++i) {
         const double own = gram(i, i);
+        // An input that is always 0 contributes nothing, whatever its level.
         if (!(own > 0)) continue;
+        // The exact minimum of the quadratic along one weight; rounding it to the grid is the best
+        // level, as a parabola is symmetric about its minimum.
         const double better = Nearest(rounded_[i] - slope[i] / own, i);
         const double step = better - rounded_[i];
         // Ignore gains as small as rounding errors: the next sweeps could undo and repeat them.
         const double gain = -step * (2 * slope[i] + step * own);
         if (step == 0 || !(gain > 1e-9 * own * steps_[i] * steps_[i])) continue;
         rounded_[i] = better;
+        // One column of the matrix updates the whole slope, in O(inputs) instead of O(inputs^2).
         slope.noalias() += step * gram.col(i);
         moved = true;
       }
@@ -157,6 +167,7 @@ float BestScale(std::span<const float> row, int bits, std::span<const double> im
   const float whole = MaxScale(row, bits);
   float best = whole;
   double least = std::numeric_limits<double>::infinity();
+  // From the whole range downwards: among equal errors the range that clips least stays.
   for (int candidate = kCandidates; candidate >= kCandidates / 5; --candidate) {
     const float scale = std::max(whole * static_cast<float>(candidate) / kCandidates, kLeastScale);
     const double sum = RowError(row, SymmetricStep(scale, bits), importance);
@@ -214,12 +225,14 @@ std::vector<float> RoundRows(std::span<const float> rows, std::span<const Weight
     order = ByMoment(moments);
     factor = InverseFactor(moments, order);
   }
+  // Rows are independent: they share inputs, and the square error is the sum over rows.
   std::vector<float> rounded;
   rounded.reserve(rows.size());
   for (std::size_t r = 0; r < steps.size() / per_row; ++r) {
     const float* weights = rows.data() + static_cast<std::int64_t>(r) * inputs;
     const auto own = steps.subspan(r * per_row, per_row);
     Row row(weights, inputs, own);
+    // A factor that is not finite means that the moments have no inverse even with damping.
     if (rounding != WeightRounding::kNearest && factor.allFinite()) {
       Row other = row;
       other.Gptq(factor, order);
@@ -253,6 +266,7 @@ double ProductError(const Product& product, float range, int steps, int bits) {
         w.row(r).unaryExpr([&](float value) { return std::nearbyint(value / scale) * scale; });
   }
   const Rows wanted = x * w.transpose();
+  // Sums of squares are in double, as the difference of two near floats is small beside each.
   const double whole = wanted.cast<double>().squaredNorm();
   if (!(whole > 0)) return 0;
   const Rows got = x_rounded * w_rounded.transpose();

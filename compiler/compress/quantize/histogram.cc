@@ -11,12 +11,15 @@ namespace {
 // Returns the smallest power of two >= `magnitude`, which is > 0.
 double CeilPowerOfTwo(double magnitude) {
   int exponent = 0;
+  // frexp returns 0.5 exactly if and only if the magnitude is a power of two, which is its own
+  // ceiling.
   const double fraction = std::frexp(magnitude, &exponent);
   return std::ldexp(1.0, fraction == 0.5 ? exponent - 1 : exponent);
 }
 
 // Returns the smallest float >= `value`; the largest float if there is none.
 float CeilFloat(double value) {
+  // Rounding up keeps the promise that at least the wanted share of values is within the range.
   if (value >= std::numeric_limits<float>::max()) return std::numeric_limits<float>::max();
   const auto near = static_cast<float>(value);
   if (static_cast<double>(near) >= value) return near;
@@ -39,6 +42,8 @@ void StreamingHistogram::Grow(double magnitude) {
   if (limit_ == 0.0) limit_ = CeilPowerOfTwo(magnitude);
   const std::size_t half = bins_.size() / 2;
   while (limit_ < magnitude) {
+    // Bins merge in pairs exactly, as doubling the limit doubles the width of each bin and keeps
+    // every second edge.
     for (std::size_t i = 0; i < half; ++i) bins_[i] = bins_[2 * i] + bins_[2 * i + 1];
     std::fill(bins_.begin() + static_cast<std::ptrdiff_t>(half), bins_.end(), 0);
     limit_ *= 2.0;
@@ -62,6 +67,7 @@ void StreamingHistogram::Add(std::span<const float> values) {
     max_ = count_ == 0 ? value : std::max(max_, value);
     ++count_;
     zeros_ += value == 0.0F ? 1 : 0;
+    // ceil - 1 puts an upper edge into the bin below it: bins are open on the left.
     const double place = std::ceil(std::abs(static_cast<double>(value)) * per_width);
     ++bins_[place < 1 ? 0 : static_cast<std::size_t>(place) - 1];
   }
@@ -73,6 +79,7 @@ float StreamingHistogram::Percentile(double fraction) const {
   if (limit_ == 0.0) return 0.0F;
   const auto wanted = static_cast<std::uint64_t>(std::clamp(
       std::ceil(fraction * static_cast<double>(count_)), 1.0, static_cast<double>(count_)));
+  // Values of a bin are known only to be below its upper edge, so that is the range returned.
   std::uint64_t seen = 0;
   std::size_t bin = 0;
   while (bin + 1 < bins_.size() && seen + bins_[bin] < wanted) seen += bins_[bin++];

@@ -14,6 +14,8 @@ std::vector<double> NonZeroCounts(const StreamingHistogram& histogram) {
   const auto counts = histogram.counts();
   std::size_t used = counts.size();
   while (used > 1 && counts[used - 1] == 0) --used;
+  // Zeros would otherwise be most of the first bin, often after Relu, and no range misrepresents
+  // them.
   std::vector<double> values(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(used));
   values[0] -= static_cast<double>(histogram.zeros());
   return values;
@@ -34,6 +36,8 @@ double Divergence(const std::vector<double>& counts, std::size_t kept, std::size
   constexpr double kLeast = 1e-9;
   double sum = 0;
   for (std::size_t level = 0; level < levels; ++level) {
+    // Levels get bins in proportion, so their numbers differ by at most one if `kept` is no
+    // multiple of `levels`.
     const std::size_t first = level * kept / levels;
     const std::size_t end = (level + 1) * kept / levels;
     double total = 0;
@@ -42,8 +46,12 @@ double Divergence(const std::vector<double>& counts, std::size_t kept, std::size
       total += counts[i];
       held += counts[i] > 0 ? 1U : 0U;
     }
+    // Q is spread over bins with values only, as in TensorRT: an empty bin in P adds nothing to the
+    // sum.
     const double even = held == 0 ? 0 : total / static_cast<double>(held) / inside;
     for (std::size_t i = first; i < end; ++i) {
+      // Values beyond the range are clipped to its end: they belong to the last bin of P, but not
+      // of Q, so clipping raises the divergence.
       const double p = (counts[i] + (i + 1 == kept ? all - inside : 0.0)) / all;
       if (p > 0) sum += p * std::log(p / std::max(counts[i] > 0 ? even : 0.0, kLeast));
     }
@@ -57,6 +65,7 @@ double EntropyRange(const StreamingHistogram& histogram, double largest, int ste
   // Try at most 256 ranges.
   const std::size_t stride = std::max<std::size_t>(1, histogram.bins() / 256);
   double best = largest;
+  // The whole range is the first candidate, so a smaller one must be better.
   double least = Divergence(counts, counts.size(), std::min(levels, counts.size()));
   for (std::size_t kept = levels; kept < counts.size(); kept += stride) {
     const double found = Divergence(counts, kept, levels);
@@ -82,6 +91,7 @@ double SquareErrorRange(const StreamingHistogram& histogram, double largest, int
   constexpr int kCandidates = 256;
   double best = largest;
   double least = std::numeric_limits<double>::infinity();
+  // From the whole range downwards: among equal errors the range that clips least stays.
   for (int candidate = kCandidates; candidate > 0; --candidate) {
     const double range = largest * candidate / kCandidates;
     const double step = range / steps;
@@ -114,6 +124,7 @@ float ChooseRange(const StreamingHistogram& histogram, const CalibrationOptions&
   if (options.method == "percentile") kept = histogram.Percentile(options.percentile / 100.0);
   if (options.method == "entropy") kept = EntropyRange(histogram, largest, steps);
   if (options.method == "mse") kept = SquareErrorRange(histogram, largest, steps);
+  // Narrowing to float may round down to 0, but the range of values other than 0 is positive.
   return std::clamp(static_cast<float>(kept), std::numeric_limits<float>::denorm_min(), largest);
 }
 

@@ -60,6 +60,8 @@ bool HasInput(const Node& node, std::size_t index) {
 /// commute with its activation or residual.
 std::vector<ChannelConstant> MakersOf(const Graph& graph, const LayerChain& chain) {
   const std::string& activation = chain.activation.op;
+  // A factor per channel passes through f if f(s x) = s f(x) for all s > 0. That excludes Clip,
+  // whose bounds do not scale, and a residual, whose other operand keeps its scale.
   const bool homogeneous = activation.empty() || activation == "Relu" ||
                            activation == "LeakyRelu" || activation == "PRelu";
   if (!homogeneous || chain.residual_add != kNoNode) return {};
@@ -123,6 +125,7 @@ class LinkFinder {
     if (!node.Is("LayerNormalization")) return std::nullopt;
     const auto rank = Rank(graph_.type(node.inputs[0]));
     const std::int64_t axis = AttrOr<std::int64_t>(node, "axis", -1);
+    // Normalization over several axes has constants that are no channels.
     if (!rank || (axis != -1 && axis + 1 != static_cast<std::int64_t>(*rank))) return std::nullopt;
     const auto channels = SizeAt(graph_, node.inputs[0], *rank - 1);
     if (!channels) return std::nullopt;
@@ -142,8 +145,10 @@ class LinkFinder {
   /// Returns whether everything that reads `value` can take a factor per channel. Adds the readers
   /// to `link`.
   bool Follow(ValueId value, const Place& place, RescaleLink& link) const {
+    // Outputs of the model must not change, and nothing can be multiplied back behind them.
     if (graph_.IsOutput(value) || IsCaptured(graph_, value)) return false;
     const std::vector<Use>& uses = graph_.uses(value);
+    // One reader that cannot take the factors is enough to rule out the link.
     return std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
       return use.index == 0 && (AddReader(use.node, place, link) || Pass(use.node, place, link));
     });
@@ -256,6 +261,7 @@ void RescaleChannels(const RescaleLink& link, std::span<const int> exponents, Gr
 
 std::vector<int> SmoothingExponents(std::span<const float> activation,
                                     std::span<const float> weight, double alpha) {
+  // In logarithms, products of maxima neither overflow nor underflow.
   Check(activation.size() == weight.size(), "one of each a channel");
   std::vector<double> logs(activation.size(), 0.0);
   double sum = 0;
@@ -266,6 +272,8 @@ std::vector<int> SmoothingExponents(std::span<const float> activation,
     sum += logs[c];
     used += 1;
   }
+  // Scales follow a factor that all channels share, so it changes no rounding; without it,
+  // exponents are small.
   const double mean = used > 0 ? sum / used : 0;
   std::vector<int> exponents(logs.size(), 0);
   for (std::size_t c = 0; c < logs.size(); ++c) {
@@ -280,6 +288,8 @@ bool EqualizeLayers(Graph& graph) {
   std::vector<RescaleLink> links = FindRescaleLinks(graph);
   std::erase_if(links, [](const RescaleLink& link) { return link.from_norm; });
   bool changed = false;
+  // Layers in a row share weights with both neighbours, so equalizing one pair disturbs the next;
+  // sweeps repeat until none moves (Nagel et al., 2019, section 4.1).
   for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
     bool moved = false;
     for (const RescaleLink& link : links) {

@@ -30,10 +30,12 @@ PairSums CheckPairSums(std::span<const std::int8_t> levels,
   for (std::size_t w = 0; w < levels.size(); w += inputs) {
     const auto row = levels.subspan(w, inputs);
     bool any = false;
+    // Inputs lie channel by channel, so the same tap of the next channel is `step` further.
     for (std::size_t i = 0; i + step < inputs; ++i) {
       if (i / step % 2 != 0) continue;
       const int a = row[i];
       const int b = row[i + step];
+      // The extreme sums have an activation of 0 at one sign of weights and 255 at the other.
       const int above = std::max(a, 0) + std::max(b, 0);
       const int below = std::min(a, 0) + std::min(b, 0);
       const bool can = Overflows(kMaxActivation * above) || Overflows(kMaxActivation * below);

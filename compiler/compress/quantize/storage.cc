@@ -129,6 +129,8 @@ class Planner {
     if (KeepsRange(node) && !node.Is("Concat")) {
       plan_.inherited.emplace(through.output, precision);
     } else {
+      // Concat may join values of several scales, and other operators make new values, so the
+      // result has a scale of its own.
       Store(through.output, precision);
     }
   }

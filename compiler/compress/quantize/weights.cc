@@ -70,6 +70,7 @@ std::optional<Biases> QuantizedBias(const std::vector<float>& bias, float x_scal
   for (std::size_t c = 0; c < bias.size(); ++c) {
     const float scale = x_scale * w_scales[c];
     if (!(scale >= kLeastScale) || !std::isfinite(scale)) return std::nullopt;
+    // The quotient is in double: a float has 24 bits, too few for steps up to 2^30.
     const double steps = std::nearbyint(static_cast<double>(bias[c]) / scale);
     if (!(std::abs(steps) <= std::numeric_limits<std::int32_t>::max())) return std::nullopt;
     result.scales.push_back(scale);
@@ -95,6 +96,8 @@ bool Alike(const std::vector<float>& scales) {
 
 /// Raises scales to at least `least`.
 void Raise(std::span<const float> least, std::vector<float>& scales) {
+  // Grids for a whole layer have equal scales, and hardware for which they are made needs them to
+  // stay equal.
   if (least.size() != scales.size()) return;
   const bool alike = Alike(scales);
   const float most = *std::max_element(least.begin(), least.end());
@@ -181,6 +184,7 @@ void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
 std::vector<float> LeastWeightScales(const Graph& graph, const LayerChain& chain, float x_scale) {
   const auto bias = BiasOf(graph, chain);
   if (!bias) return {};
+  // One bit below 2^31 leaves room for the sum of products to be added to the bias.
   constexpr double kMaxSteps = 1U << 30U;
   std::vector<float> least;
   for (const float value : *bias) {
@@ -259,6 +263,7 @@ void AddGrouped(Graph& graph, const LayerChain& chain, std::int64_t group, const
   Tensor rows(DType::kF32, {std::ssize(steps.scales), group});
   const auto from = weights->Values<float>();
   const auto to = rows.MutableValues<float>();
+  // Rows of groups are consecutive inputs of one channel.
   for (std::size_t i = 0; i < to.size(); ++i) {
     const auto inputs = static_cast<std::size_t>(dims[1]);
     to[i] = from[turned ? i % inputs * static_cast<std::size_t>(dims[0]) + i / inputs : i];

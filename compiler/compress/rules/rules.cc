@@ -119,6 +119,7 @@ const RuleBook::Stages* RuleBook::FindOwn(const Graph& graph, NodeId node,
                                           const std::string& of) const {
   if (node == kNoNode) return nullptr;
   const Node& found = graph.node(node);
+  // The name of a node is more specific than its type.
   if (const Stages* stages = Find("op_name", found.name, of)) return stages;
   for (const auto& [place, stages] : places_) {
     if (place[0] != "op_type" || place[2] != of) continue;
@@ -139,6 +140,7 @@ const RuleBook::Stages* RuleBook::FindOf(const Graph& graph, NodeId node,
 const RuleBook::Stages* RuleBook::FindTensor(const Graph& graph, ValueId value,
                                              NodeId reader) const {
   const std::string& name = graph.value(value).name;
+  // From the most specific to the least: one use of the value, the value, its marks.
   const std::string at = reader == kNoNode ? std::string(kExit) : graph.node(reader).name;
   if (const Stages* stages = Find("tensor", name + "-c-" + at, "tensor")) return stages;
   if (const Stages* stages = Find("tensor", name, "tensor")) return stages;
@@ -215,6 +217,7 @@ void RuleBook::CheckNames(const Graph& graph) const {
   constexpr const char* kNoNodeThere = "a rule names a node that is not there,";
   const auto check_value = [&](const std::string& name) {
     const std::size_t at = name.rfind("-c-");
+    // A value may itself be called "A-c-B"; only otherwise is the name one of a reader.
     const bool has_reader =
         at != std::string::npos && std::find(values.begin(), values.end(), name) == values.end();
     check(has_reader ? name.substr(0, at) : name, values,

@@ -47,6 +47,9 @@ void RequireSame(const Tensor& student, const Tensor& teacher, const std::string
 }
 
 Tensor Divergence(const Tensor& student, const Tensor& teacher, double temperature) {
+  // Gradients of softened outputs shrink with 1 / T^2. The factor T^2 keeps the weights of losses
+  // comparable at any temperature (Hinton et al., "Distilling the knowledge in a neural network",
+  // 2015, section 2).
   const Tensor s = at::log_softmax(student / temperature, -1);
   const Tensor t = at::log_softmax(teacher / temperature, -1);
   const double rows =
@@ -90,6 +93,8 @@ Tensor FeatureLoss(const FeatureTerm& term, Tensor teacher, Tensor& student) {
     loss = at::sum((s - t) * (s - t)) / static_cast<double>(s.size(0));
   } else {
     RequireSame(student, teacher, "a feature");
+    // Relative to the teacher's magnitude, features of different scale weigh alike. The small
+    // constant avoids dividing by 0.
     const Tensor scale = at::mean(at::pow(at::abs(teacher), term.power)) + 1e-12;
     loss = Distance(student, teacher, term.power) / scale;
   }

@@ -122,6 +122,7 @@ Tensor MaxPool(const TrainOp& op, const Slots& slots) {
   PoolShape shape = ReadPool(op);
   Tensor x = In(op, slots);
   if (!PadsItself(shape)) {
+    // Padding must never be the maximum.
     x = Padded(x, shape.begin, shape.end, -std::numeric_limits<double>::infinity());
     shape.begin.assign(2, 0);
   }
@@ -251,6 +252,8 @@ Tensor QuantizeWeights(const TrainOp& op, const Slots& slots) {
   shape[static_cast<std::size_t>(op.ints[0])] = -1;
   const Tensor step = In(op, slots, 1).reshape(shape);
   const Tensor steps = at::clamp(w / step, at::Scalar(op.ints[1]), at::Scalar(op.ints[2]));
+  // Rounding has no useful gradient, so it is passed on unchanged (straight-through estimator); the
+  // step gets the gradient of LSQ (arXiv 1902.08153, equation 3).
   return (steps + (at::round(steps) - steps).detach()) * step;
 }
 
@@ -350,6 +353,8 @@ void RunSplit(const TrainOp& op, Slots& slots) {
 Runner::Runner(const TrainProgram& program, std::vector<int> keep) : program_(program) {
   keep.insert(keep.end(), program.outputs.begin(), program.outputs.end());
   for (const TrainConstant& constant : program.constants) keep.push_back(constant.slot);
+  // A slot is cleared after its last use unless it is kept, so that a forward pass holds only
+  // values that are still needed.
   std::vector<std::size_t> last(static_cast<std::size_t>(program.slots), 0);
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const TrainOp& op = program.ops[i];
