@@ -96,6 +96,7 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   for (const char* file : kFiles) {
     manifest.files[file] = Sha256Hex(ReadFile(Path(folder, file), std::uint64_t{1} << 34U));
   }
+  // Written last, as it holds the digests of the other files.
   WriteFileAtomic(Path(folder, "manifest.json"), ToJsonText(manifest, 2) + "\n");
   if (visit) visit(lowered, built.value());
   return manifest;

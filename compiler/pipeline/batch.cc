@@ -40,6 +40,7 @@ std::int64_t BatchSize(const Graph& graph, std::int64_t wanted) {
 
 std::int64_t EvenBatch(std::int64_t count, std::int64_t most) {
   if (count <= most) return count;
+  // Batches of one size need one executable, and a smaller last batch would need a second one.
   for (std::int64_t batch = most; 2 * batch >= most; --batch) {
     if (count % batch == 0) return batch;
   }

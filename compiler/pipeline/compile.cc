@@ -351,6 +351,8 @@ std::optional<Failure> UpdateConstants(const Lowered& lowered, const TargetRegis
   Result<std::vector<Run>> placed = Place(lowered.graph, RunsOf(lowered, registry), registry);
   if (!placed.ok()) return placed.failure();
   const std::vector<ConstantGroup>& groups = executable.constant_groups();
+  // All groups are compared before a constant is replaced, so a failure leaves the executable as it
+  // was.
   std::vector<std::pair<BufferId, TensorPtr>> all;
   for (std::size_t i = 0; i < placed.value().size(); ++i) {
     Run& run = placed.value()[i];

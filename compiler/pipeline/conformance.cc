@@ -136,6 +136,8 @@ std::string CompareTensors(const Tensor& got, const Tensor& want,
     const double a = NumberAt(got, i);
     const double b = NumberAt(want, i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
+    // numpy.testing.assert_allclose, which ONNX's own runner of these tests uses, compares in this
+    // way.
     if (IsFloat(want.dtype()) &&
         std::abs(a - b) <= options.absolute + options.relative * std::abs(b)) {
       continue;

@@ -100,6 +100,8 @@ std::set<ValueId> Necks(const Graph& graph) {
     for (const Use& use : graph.uses(value)) last = std::max(last, position.at(use.node));
     return last;
   };
+  // After node i of the order, values with a later use are alive. If there is one such value,
+  // everything behind node i depends on it alone.
   std::set<std::pair<std::size_t, ValueId>> alive;  // sorted by last use
   for (const ValueId input : graph.inputs()) alive.emplace(last_use(input), input);
   std::set<ValueId> necks;
@@ -173,6 +175,7 @@ std::vector<DistillFeature> BlockwiseFeatures(const Student& student) {
   for (const QuantizableLayer& layer : FindQuantizableLayers(student.plain)) {
     ++layers;
     const ValueId output = student.plain.FindValue(layer.output);
+    // A block of a single layer would be one of LayerwiseFeatures.
     if (layers < 2 || !necks.contains(output) || student.plain.IsOutput(output)) continue;
     features.push_back(Replacing(layer));
     layers = 0;

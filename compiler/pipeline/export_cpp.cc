@@ -141,6 +141,7 @@ double Difference(const Tensor& wanted, const Tensor& got) {
     if (std::isnan(a[i]) != std::isnan(b[i])) return std::numeric_limits<double>::infinity();
     most = std::max(most, std::abs(a[i] - b[i]));
   }
+  // An output whose elements are all equal has no range; its magnitude stands for it.
   return most > 0 ? most / std::max(high - low, std::abs(high)) : 0;
 }
 
@@ -177,6 +178,8 @@ CppExportSummary ExportCpp(const Graph& canonical, const Strategy& strategy,
   const Graph applied = ApplyStrategy(canonical, strategy);
   const CompileOptions compile{.threads = 1, .bindings = options.bindings};
   const Graph bound = BindSizes(applied, compile);
+  // Every variant must agree with the reference kernels up to rounding, and with the first variant,
+  // whose outputs are the example's.
   const std::vector<Tensor> wanted = Interpret(bound, inputs);
   const double limit = RoundingLimit(bound);
   CppPackage package;

@@ -104,6 +104,8 @@ Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
               {.threads = options.threads, .bindings = BatchBindings(plain, options.batch)});
   if (!built.ok()) return built.failure();
 
+  // Each step sees the results of those before: weights after pruning, then scales, then rounded
+  // weights, then training.
   Graph fitted = plain;
   if (options.reconstruct && !strategy.prune.groups.empty()) {
     const PruneCalibration calibration{

@@ -47,6 +47,7 @@ std::optional<std::size_t> CountWithin(const std::vector<std::int64_t>& dims, st
   for (const std::int64_t dim : dims) {
     if (dim < 0) return std::nullopt;
     const auto size = static_cast<std::size_t>(dim);
+    // A product of sizes from a file could overflow; the quotients cannot.
     if (size != 0 && count > bytes / sizeof(float) / size) return std::nullopt;
     count *= size;
   }

@@ -67,6 +67,7 @@ bool MayBeChannelsLast(const Graph& whole, ValueId value) {
   const std::optional<Dims> dims = StaticDims(*type.shape);
   if (!dims || whole.IsInput(value) || whole.IsOutput(value) || whole.constant(value)) return false;
   if (CountReaders(whole, value) > kMaxReaders) return false;
+  // With one channel or one pixel, both layouts are the same bytes.
   return (*dims)[0] > 0 && (*dims)[1] > 1 && (*dims)[2] * (*dims)[3] > 1;
 }
 

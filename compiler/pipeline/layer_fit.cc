@@ -27,6 +27,8 @@ std::optional<LayerFit> MakeLayerFit(const Graph& graph, std::size_t number,
   const Node& node = graph.node(layer.node);
   LayerFit fit{.number = number, .layer = layer, .target = {}, .residual = {}};
   const std::int64_t channels = form->groups * form->outputs;
+  // The target lies behind the bias and the residual, as both are added to what the weights
+  // compute.
   ValueId target = node.outputs.at(0);
   if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
     if (!IsBias(graph, node.inputs[2], channels)) return std::nullopt;
@@ -45,6 +47,7 @@ std::optional<LayerFit> MakeLayerFit(const Graph& graph, std::size_t number,
   if (has_chain && chain->residual_add != kNoNode) {
     const Node& add = graph.node(chain->residual_add);
     const ValueId residual = add.inputs[chain->residual_input];
+    // A residual that is broadcast cannot be subtracted from the wanted outputs element by element.
     if (SurelySameShape(graph.type(residual), graph.type(target))) {
       fit.residual = graph.value(residual).name;
       fit.residual_add = chain->residual_add;

@@ -113,6 +113,7 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
     visit(first, seen);
     if (progress) progress(static_cast<double>(first + size) / static_cast<double>(count));
   }
+  // Samples that do not fill a batch are not run, but they must be finite as well.
   if (first < count) (void)ReadFinite(canonical, samples, first, count - first);
 }
 

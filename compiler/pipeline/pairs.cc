@@ -40,6 +40,7 @@ std::vector<std::uint8_t> Unsigned(const std::vector<float>& x, const TensorScal
   std::vector<std::uint8_t> values;
   values.reserve(x.size());
   for (const float value : x) {
+    // Halves go to the even integer, as with QuantizeLinear of ONNX.
     const double level =
         std::nearbyint(value / scale.scale) + static_cast<double>(scale.zero_point);
     values.push_back(

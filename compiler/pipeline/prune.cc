@@ -61,6 +61,7 @@ std::vector<Reader> FindReaders(const Graph& graph, const PruneSpace& space) {
     const auto form = ReadLinearForm(graph, layers[i]);
     if (!form || space.Units(layers[i].weight, layers[i].in_axis).empty()) continue;
     if (space.Sizes(graph.node(layers[i].node).outputs.at(0)) == nullptr) continue;
+    // Second moments of n inputs are a matrix of n^2 doubles.
     bytes += 8.0 * static_cast<double>(form->groups) * static_cast<double>(form->inputs) *
              static_cast<double>(form->inputs);
     if (bytes > kMaxMomentBytes) {
@@ -99,6 +100,7 @@ UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, S
   for (const Reader& reader : readers) {
     names.push_back(NameOf(canonical, canonical.node(reader.layer.node).inputs.at(0)));
   }
+  // One pass over the samples collects the second moments that all groups are scored by.
   const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
     for (std::size_t i = 0; i < readers.size(); ++i) {
       Reader& reader = readers[i];
@@ -333,6 +335,7 @@ class Reconstruction {
 
   void Sparsify(const LinearMoments& moments, const LinearForm& form, bool has_bias,
                 LinearMoments::Fit& fit) const {
+    // A free bias makes up for the mean of the inputs, so only their moments about it matter.
     const auto about = has_bias ? LinearMoments::About::kMean : LinearMoments::About::kZero;
     fit.weights = SparsifyRows(fit.weights, form, *options_.sparsity, moments.Gram(about));
     if (has_bias) fit.bias = MeanBias(moments, fit.weights);

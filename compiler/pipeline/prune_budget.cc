@@ -41,6 +41,7 @@ PrunePlan ChoosePlanByTime(const Graph& graph, const PruneSpace& space, const Un
   (void)ChoosePlan(graph, space, scores, whole);
   std::vector<std::pair<PrunePlan, double>> measured;
   const auto time = [&](const PrunePlan& plan, double macs) {
+    // Several shares may give the same plan, which is timed once.
     for (const auto& [known, taken] : measured) {
       if (known == plan) return taken;
     }
@@ -58,6 +59,7 @@ PrunePlan ChoosePlanByTime(const Graph& graph, const PruneSpace& space, const Un
     const auto plan = PlanOf(graph, space, scores, request, macs);
     const double taken = plan ? time(*plan, macs) : share;
     fastest = plan ? std::min(fastest, taken) : fastest;
+    // `low` only grows, so each plan within the budget has more multiply-adds than those before.
     if (plan && taken <= share) best = plan;
     (taken <= share ? low : high) = macs;
   }

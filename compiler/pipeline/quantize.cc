@@ -42,6 +42,7 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
     QuantizedLayer row;
     row.name = layer.name;
     row.precision = Chosen(options.layers, layer.name, options.activations);
+    // Weights alone: they have fewer bits, and activations stay in f32.
     const bool alone =
         options.layers.contains(layer.name)
             ? row.precision == Precision::kF32 && options.layer_bits.contains(layer.name)
@@ -110,6 +111,7 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
   Strategy start = base;
   start.quantize = {};
   Graph graph = ApplyStrategy(canonical, start);
+  // Weights that differ from those of this graph are stored as fitted.
   Graph plain = canonical;
   ApplyPrunePlan(base.prune, plain);
 
@@ -119,6 +121,7 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
     throw UserError("the model has no Conv, Gemm or MatMul with constant weights to quantize");
   }
   result.layers = MakeRows(layers, options);
+  // Both change ranges of activations, so these are observed after them.
   if (options.equalize) EqualizeLayers(graph);
   if (options.smooth) {
     result.smoothed = SmoothLayers(samples, options, run, registry, graph, stage("smooth"));
@@ -131,6 +134,7 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
   plan = {};
   for (const QuantizedLayer& row : result.layers) plan.layers[row.name] = row.precision;
   plan.activations = ScalesNeeded(layers, plan.layers, scales);
+  // Rounding comes last, as it depends on the scales of activations.
   const RoundingRun rounding{samples, options, run, registry, scales};
   RoundWeights(rounding, plan, graph, result.layers, stage("round weights"));
   const auto pairs = CheckPairs(plan, graph, samples, run, registry);
@@ -156,6 +160,7 @@ std::map<std::string, std::vector<Precision>> FindUnsupportedPrecisions(
   const Target& wanted = registry.Get(target);
   if (wanted.facts().name == "reference") return unsupported;
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(canonical);
+  // One lowering with all layers in a precision tells about every layer.
   for (const Precision precision : {Precision::kBF16, Precision::kInt8}) {
     Strategy all;
     all.target = target;

@@ -17,6 +17,8 @@ struct Wanted {
 
 std::vector<std::int64_t> Positions(const LayerRefit& refit, const LayerFit& fit, const Dims& y,
                                     std::int64_t first) {
+  // The wanted outputs and the inputs of a layer are observed in runs of their own. A seed by layer
+  // and batch gives both the same positions.
   return PickPositions(refit.original.node(fit.layer.node), y, refit.positions(fit),
                        MixSeed({refit.seed, fit.number, static_cast<std::uint64_t>(first)}));
 }
@@ -60,6 +62,8 @@ std::vector<LinearMoments> Moments(const LayerRefit& refit, const LayerFit& fit,
     const std::vector<std::int64_t> positions = Positions(refit, fit, y, first);
     const std::vector<float> x = InputRows(changed.graph, changed.layer, values[0], y, positions);
     std::vector<float> target = wanted.rows.Get(place, batch++);
+    // The residual is the one that the changed model computes, so that the layer also makes up for
+    // the error of the other branch.
     if (values.size() > 1) {
       const std::vector<float> added = OutputRows(node, values[1], positions);
       Check(added.size() == target.size(), "a residual has the shape of its sum");
@@ -84,6 +88,8 @@ void RefitLayers(const LayerRefit& refit, std::span<const LayerFit> layers,
   std::size_t start = 0;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < layers.size(); ++i) {
+    // Wanted outputs are kept for as many layers as fit in memory, which saves a run over the
+    // samples for each layer.
     if (i == start + kept) {
       start = i;
       kept = refit.together(layers.subspan(i));

@@ -93,6 +93,7 @@ void TakeRows(const Graph& graph, std::span<const Tensor> values, std::uint64_t 
   const auto width = static_cast<std::size_t>(reader.form.groups * reader.form.inputs);
   if (reader.rows.size() >= kMaxRows * width) return;
   const Dims& y = values[reader.output_place].dims();
+  // About a sixteenth of the rows come from each batch, so that they come from many samples.
   const auto most = std::max<std::int64_t>(1, static_cast<std::int64_t>(kMaxRows) / 16 / y[0]);
   std::vector<std::int64_t> positions = PickPositions(graph.node(reader.layer.node), y, most, seed);
   positions.resize(std::min(positions.size(), kMaxRows - reader.rows.size() / width));
@@ -118,6 +119,8 @@ struct Bits {
 double ErrorOf(const Graph& graph, const SmoothCandidate& candidate, std::span<const int> exponents,
                const Bits& bits) {
   float range = 0;
+  // An activation has one range for all channels, so smoothing gains by lowering the largest of
+  // them.
   for (std::size_t c = 0; c < exponents.size(); ++c) {
     range = std::max(range, std::ldexp(candidate.maxima[c], -exponents[c]));
   }
@@ -144,6 +147,7 @@ double ErrorOf(const Graph& graph, const SmoothCandidate& candidate, std::span<c
               reader.rows[r * width + static_cast<std::size_t>(g) * inputs + i] * down;
         }
       }
+      // Values that are never negative are stored unsigned, with twice the levels.
       sum += ProductError({.x = x, .w = w, .inputs = form.inputs}, range,
                           candidate.negative ? LargestLevel(bits.x) : (1 << bits.x) - 1, bits.w) /
              static_cast<double>(form.groups);
@@ -178,6 +182,7 @@ std::vector<SmoothedValue> SmoothLayers(const SampleSource& samples, const Quant
         }
       },
       progress);
+  // Each value has its own alpha, the one of least error among a grid.
   std::vector<SmoothedValue> smoothed;
   for (const SmoothCandidate& candidate : candidates) {
     const RescaleLink& link = *candidate.link;
@@ -191,6 +196,7 @@ std::vector<SmoothedValue> SmoothLayers(const SampleSource& samples, const Quant
       const double alpha = step / (kAlphas - 1.0);
       std::vector<int> exponents = SmoothingExponents(candidate.maxima, weights, alpha);
       const double error = ErrorOf(graph, candidate, exponents, bits);
+      // If smoothing gains nothing, the value stays as it is.
       if (!(error < result.error_after)) continue;
       result.error_after = error;
       result.alpha = alpha;

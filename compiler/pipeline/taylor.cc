@@ -35,6 +35,8 @@ std::vector<Reader> FindReaders(const Graph& graph, const PruneSpace& space,
       if (std::find(names.begin(), names.end(), place) == names.end()) continue;
       const Dims& dims = program.constants[program.parameters[i].constant].dims;
       Reader reader{.parameter = i, .channels = dims.at(layer.in_axis), .units = units};
+      // Weights that several layers share have one gradient, the sum over all uses, of which each
+      // use counts an equal part.
       reader.share = 1 / static_cast<double>(names.size());
       for (std::size_t axis = layer.in_axis + 1; axis < dims.size(); ++axis) {
         reader.inner *= dims[axis];
@@ -99,11 +101,14 @@ UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
         const auto channel = static_cast<std::int64_t>(i) / reader.inner % reader.channels;
         const std::int32_t unit = reader.units[static_cast<std::size_t>(channel)];
         if (unit < 0) continue;
+        // The product with the gradient is the first-order change of the loss if the weight becomes
+        // 0.
         change[static_cast<std::size_t>(unit)] +=
             reader.share * static_cast<double>(weights[i]) * slope[i];
       }
     }
     for (std::size_t unit = 0; unit < change.size(); ++unit) {
+      // Changes are squared by batch, as changes of opposite signs in two batches must not cancel.
       if (!std::isfinite(change[unit])) throw UserError("a gradient is not finite");
       const double share = static_cast<double>(size) / static_cast<double>(end);
       scores.of_unit[unit] += change[unit] * change[unit] * share;

@@ -47,6 +47,8 @@ Result<Strategy> TrainStrategy(const Graph& canonical, const Strategy& strategy,
   Check(plan.epochs > 0, "a strategy that is trained says for how long");
   CheckTrainable(canonical);
   Strategy narrow = strategy;
+  // Rounding to bf16 is not part of the training: bf16 layers train as f32, and are bf16 in the
+  // result.
   std::erase_if(narrow.quantize.layers,
                 [](const auto& layer) { return layer.second == Precision::kBF16; });
   const Student student = MakeStudent(canonical, narrow, 0, samples, run, registry);
