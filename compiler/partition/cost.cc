@@ -70,6 +70,7 @@ std::string ToString(const Cost& cost) {
 }
 
 Picoseconds ToPicoseconds(double micros) {
+  // The product is at most 1e14 and thus below 2^53, so a double holds every picosecond.
   return std::llround(micros * 1e6);
 }
 

@@ -14,6 +14,7 @@ namespace {
 std::vector<NodeId> PostOrder(const Graph& graph) {
   std::vector<NodeId> order;
   std::vector<char> seen;
+  // A stack instead of recursion: a graph may be deeper than the call stack allows.
   std::vector<std::pair<NodeId, std::size_t>> stack;
   const auto push = [&](NodeId id) {
     const auto index = static_cast<std::size_t>(id);
@@ -147,6 +148,7 @@ void DataflowGraph::Connect() {
         throw UserError("node '" + nodes_[i].name + "' reads a tensor that there is not");
       }
       FlowTensor& tensor = tensors_[input];
+      // Nodes come in order, so a tensor that a node reads twice has that node as its last reader.
       if (tensor.readers.empty() || tensor.readers.back() != i) {
         tensor.readers.push_back(static_cast<FlowIndex>(i));
       }
@@ -209,6 +211,7 @@ std::vector<IndexSet> DownstreamClosure(const DataflowGraph& graph) {
 
 bool IsConvex(const DataflowGraph& graph, const IndexSet& nodes) {
   if (nodes.empty()) return true;
+  // Indices rise along paths, so a path that leaves the set and returns stays between these two.
   const std::size_t first = nodes.First();
   const std::size_t last = nodes.Last();
   // behind[i - first]: node i is outside the set and depends on a member.

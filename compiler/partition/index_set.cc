@@ -18,6 +18,7 @@ IndexSet IndexSet::Range(std::size_t universe, std::size_t begin, std::size_t en
   set.first_word_ = begin / 64;
   set.words_.assign((end - 1) / 64 - begin / 64 + 1, ~std::uint64_t{0});
   set.words_.front() &= ~std::uint64_t{0} << (begin % 64);
+  // `63 -` and `end - 1` keep the shift below 64, at which it would be undefined.
   set.words_.back() &= ~std::uint64_t{0} >> (63 - (end - 1) % 64);
   return set;
 }
@@ -53,6 +54,7 @@ std::size_t IndexSet::Next(std::size_t from) const noexcept {
   if (from <= First()) return First();
   std::size_t word = from / 64;
   std::uint64_t rest = Word(word) & (~std::uint64_t{0} << (from % 64));
+  // `from` is at most the last member, so a word with a member follows.
   while (rest == 0) rest = Word(++word);
   return word * 64 + static_cast<std::size_t>(std::countr_zero(rest));
 }
@@ -151,6 +153,7 @@ std::strong_ordering IndexSet::operator<=>(const IndexSet& other) const {
   for (std::size_t i = std::min(first_word_, other.first_word_); i < end; ++i) {
     const std::uint64_t differ = Word(i) ^ other.Word(i);
     if (differ == 0) continue;
+    // The lowest bit that differs: the set that has this member comes first.
     const std::uint64_t first = differ & (~differ + 1);
     return (Word(i) & first) != 0 ? std::strong_ordering::less : std::strong_ordering::greater;
   }
@@ -167,6 +170,8 @@ IndexSet IndexSet::Substitute(std::span<const std::size_t> map, std::size_t univ
 }
 
 std::size_t IndexSet::Hash() const noexcept {
+  // Multipliers of Fibonacci hashing and of MurmurHash3's finalizer. The shift brings high bits
+  // down to where hash tables look.
   std::uint64_t hash = first_word_ * 0x9e3779b97f4a7c15U + universe_;
   for (const std::uint64_t word : words_) {
     hash = (hash ^ word) * 0xff51afd7ed558ccdU;

@@ -110,6 +110,7 @@ std::vector<std::set<std::size_t>> Readers(const CoverProblem& problem,
 }  // namespace
 
 void ConversionTable::Set(Label from, Label to, double fixed_micros, double micros_per_byte) {
+  // Cost::Micros rejects numbers that are no costs.
   static_cast<void>(Cost::Micros(fixed_micros));
   static_cast<void>(Cost::Micros(micros_per_byte));
   lines_[{from, to}] = {fixed_micros, micros_per_byte};
@@ -175,6 +176,7 @@ Result<std::vector<ConversionStep>> Conversions(const CoverProblem& problem,
   for (FlowIndex tensor = 0; tensor < made.size(); ++tensor) {
     const FlowTensor& flow = problem.flow.tensor(tensor);
     if (flow.leaves) wanted[tensor].insert(kDense);
+    // Readers that want the same label share one conversion.
     for (const Label to : wanted[tensor]) {
       const Label from = made[tensor];
       if (from == to) continue;
@@ -234,6 +236,7 @@ Result<double> CheckCover(const CoverProblem& problem, std::span<const std::uint
       }
     }
   }
+  // The sum of integers does not depend on their order.
   Picoseconds total = 0;
   for (const std::uint32_t index : chosen) {
     const Cost& cost = problem.candidates[index].cost;

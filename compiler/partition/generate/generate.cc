@@ -180,6 +180,8 @@ std::vector<CandidateRegion> GenerateCandidates(const Graph& graph, const Datafl
     const Graph& own = options.graphs.empty() ? graph : *options.graphs[i];
     offers.push_back(MakeOffer(own, flow, *targets[i]));
   }
+  // Layers and the units of each target are offered to all targets, so that targets compare on the
+  // same nodes.
   std::vector<IndexSet> shared = Layers(graph, flow);
   std::vector<Runs> runs;
   for (const Offer& offer : offers) {
@@ -194,6 +196,7 @@ std::vector<CandidateRegion> GenerateCandidates(const Graph& graph, const Datafl
   for (std::size_t i = 0; i < offers.size(); ++i) {
     const Offer& offer = offers[i];
     TargetCandidates mine(*offer.target, candidates);
+    // Rules replace the proposed regions of targets in `only`.
     if (!NamesTarget(options.rules.only, *offer.target)) {
       AddProposed(flow, offers, i, shared, options.regions, mine);
     }

@@ -133,6 +133,7 @@ void AddRuns(const DataflowGraph& flow, const std::vector<Unit>& units, std::siz
       regions.Add(nodes, "run");
     }
   }
+  // Longer runs double in length and overlap by half, so there are O(n) of them instead of O(n^2).
   for (std::size_t length = 2 * std::max<std::size_t>(options.max_run, 1); length < end - begin;
        length *= 2) {
     for (std::size_t at = begin; at + length <= end; at += length / 2) {
@@ -187,6 +188,7 @@ std::vector<Unit> OrderUnits(const DataflowGraph& flow, std::vector<Unit> units)
       for (const std::size_t unit : PostOrder(quotient)) ordered.push_back(std::move(units[unit]));
       return ordered;
     }
+    // This ends, as single nodes cannot wait for each other.
     // Split one of the waiting units at a time, so that the others may stay.
     const auto largest =
         std::max_element(stuck.begin(), stuck.end(), [&](std::size_t a, std::size_t b) {

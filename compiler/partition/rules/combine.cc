@@ -20,6 +20,7 @@ void ForEachTouchingPair(const CombineRound& round, Visit&& visit) {
     all[i].sub_graph.entry.ForEach([&](std::size_t node) { entering[node].push_back(i); });
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
+    // Only sub-graphs that an output of this one enters can touch it, so most pairs need no test.
     std::set<std::size_t> downstream;
     all[i].sub_graph.output.ForEach(
         [&](std::size_t node) { downstream.insert(entering[node].begin(), entering[node].end()); });

@@ -7,6 +7,7 @@
 namespace msc {
 namespace {
 
+// A pattern with alternatives can match in exponentially many ways; these limits bound the work.
 constexpr std::size_t kMaxMatches = 1000;
 constexpr std::size_t kMaxPairs = 10'000;
 /// Stands for an operand that is a weight and thus part of the node that reads it.

@@ -129,6 +129,7 @@ Rule SiblingRule(std::string op) {
   const auto find = [op = std::move(op)](const DataflowGraph& flow, RuleMode /*mode*/) {
     Found found;
     for (const std::vector<std::size_t>& members : Families(flow, op)) {
+      // A family has exponentially many subsets; only runs of neighbours and the whole are offered.
       for (std::size_t begin = 0; begin < members.size(); ++begin) {
         IndexSet nodes = flow.EmptySet();
         nodes.Insert(members[begin]);

@@ -38,11 +38,13 @@ SubGraph::SubGraph(const DataflowGraph& flow, IndexSet nodes, std::vector<Nested
       taps(flow.EmptySet()),
       nested(std::move(nested_in)) {
   std::map<std::size_t, std::size_t> distance;  // longest path from an entry
+  // Nodes come in topological order, so the distances of producers are known.
   inside.ForEach([&](std::size_t node) {
     const FlowNode& flow_node = flow.node(node);
     kind = std::max(kind, flow_node.kind);
     const std::string part = LabelOf(flow_node);
     if (!part.empty()) label += (label.empty() ? "" : "+") + part;
+    // A producer outside makes the node an entry.
     std::optional<std::size_t> far;
     for (const FlowIndex producer : flow.producers(node)) {
       if (inside.Contains(producer)) {
@@ -60,6 +62,7 @@ SubGraph::SubGraph(const DataflowGraph& flow, IndexSet nodes, std::vector<Nested
     }
     if (entry.Contains(node)) far = far.value_or(0);
     if (far) distance[node] = *far;
+    // A consumer outside makes the node an exit.
     bool read_inside = false;
     for (const FlowIndex consumer : flow.consumers(node)) {
       if (inside.Contains(consumer)) {

@@ -29,6 +29,7 @@ class Pruner {
         if (i == j || large.target != small.target || !small.nodes.SubsetOf(large.nodes)) {
           return false;
         }
+        // Of two candidates with equal nodes, each contains the other: the original drops both.
         return twins_ == Twins::kCompat || small.nodes != large.nodes || j < i;
       });
       if (!contained) maximal.push_back(i);
@@ -125,6 +126,8 @@ Result<CollagePath> SearchAsCollage(const CoverProblem& problem,
   std::set<std::pair<Picoseconds, IndexSet>> queue;
   const auto start = reached.emplace(problem.flow.EmptySet(), Reached{}).first;
   queue.emplace(0, start->first);
+  // Costs are not negative, so the first complete set at the head of the queue is reached at the
+  // least cost (Dijkstra).
   while (!queue.empty()) {
     const auto [cost, covered] = *queue.begin();
     queue.erase(queue.begin());
@@ -141,6 +144,7 @@ Result<CollagePath> SearchAsCollage(const CoverProblem& problem,
       return path;
     }
     bool moved = false;
+    // All nodes before `next` are covered, so any candidate that covers it begins there.
     for (const std::uint32_t i : starting[next]) {
       ++path.transitions;
       const CandidateRegion& candidate = problem.candidates[i];

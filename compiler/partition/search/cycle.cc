@@ -22,6 +22,7 @@ struct Edge {
 bool ReachesWithin(const DataflowGraph& flow, const IndexSet& nodes, FlowIndex from, FlowIndex to) {
   IndexSet reached = flow.EmptySet();
   reached.Insert(from);
+  // Indices rise along paths, so one sweep in order finds all that `from` reaches.
   for (std::size_t i = nodes.Next(from); i <= to; i = nodes.Next(i + 1)) {
     const std::vector<FlowIndex>& producers = flow.producers(i);
     if (std::any_of(producers.begin(), producers.end(), [&](FlowIndex producer) {
@@ -79,6 +80,7 @@ class Quotient {
   [[nodiscard]] std::vector<Edge> CycleThrough(std::size_t start) const {
     std::map<std::size_t, std::pair<std::size_t, Edge>> came;  // region -> previous region and edge
     std::vector<std::size_t> queue = {start};
+    // Breadth first, so the first way back to `start` is a shortest one.
     for (std::size_t head = 0; head < queue.size() && !came.contains(start); ++head) {
       for (const Edge& edge : edges_[queue[head]]) {
         if (came.emplace(edge.to, std::pair(queue[head], edge)).second) queue.push_back(edge.to);
@@ -123,6 +125,7 @@ class Quotient {
 std::vector<std::uint32_t> FindCycle(const CoverProblem& problem,
                                      std::span<const std::uint32_t> chosen) {
   Quotient quotient(problem, chosen);
+  // The shorter the cycle, the more covers its cut excludes. No cycle has fewer than two regions.
   std::vector<Edge> shortest;
   for (const std::size_t region : quotient.Stuck()) {
     std::vector<Edge> cycle = quotient.CycleThrough(region);

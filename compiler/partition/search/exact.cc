@@ -67,6 +67,8 @@ class SegmentSolver {
   FrontierResult Exact() {
     FrontierResult best = Beam(kFirstWidth);
     if (best.complete) return best;
+    // The beam's cost is an upper bound: the full search drops states that cannot get below it, and
+    // if it finds nothing, the beam's cover is optimal.
     FrontierResult full = Run(0, best.cost);
     if (full.pieces.empty()) {
       // There is no cheaper cover, or the limits ended the search before it was found.
@@ -95,6 +97,7 @@ class SegmentSolver {
       const std::vector<std::uint32_t> chosen = CandidatesOf(table_, result.pieces);
       const std::vector<std::uint32_t> cycle = FindCycle(*table_.problem, chosen);
       if (cycle.empty()) return result;
+      // No cover that can run contains all members of the cycle, so the cut excludes none.
       Cut cut;
       for (const std::uint32_t member : cycle) {
         const auto place = std::find(chosen.begin(), chosen.end(), member) - chosen.begin();
@@ -213,6 +216,7 @@ class Solver {
     stuck_ = result.stuck;
     complete_ = result.complete;
     for (std::uint32_t& piece : result.pieces) piece -= table_.starts[begin];
+    // Dual prices bound the cost of a segment also if limits ended its search.
     it->second = {.pieces = std::move(result.pieces),
                   .cost = result.cost,
                   .lower_bound = std::max(result.lower_bound,

@@ -64,6 +64,7 @@ class Program {
   [[nodiscard]] std::int64_t nodes() const { return Cbc_getNodeCount(model_.get()); }
   [[nodiscard]] bool IsOne(int column) const {
     const double* solution = Cbc_getColSolution(model_.get());
+    // The solver's values of whole columns have a tolerance.
     return solution != nullptr && solution[column] > 0.5;
   }
 
@@ -116,6 +117,7 @@ class Formulation {
         rows[node].push_back({static_cast<int>(i), 1.0});
       });
     }
+    // Exactly one chosen piece covers each node.
     for (const Terms& row : rows) program.AddRow(row, 'E', 1);
   }
 
@@ -129,6 +131,7 @@ class Formulation {
         const auto to = static_cast<Label>(std::countr_zero(wanted));
         if (from == to) continue;
         const Picoseconds cost = table_.Convert(tensor, from, to);
+        // An impossible conversion cannot exceed 0, so its rows forbid this pair of labels.
         const int k =
             program.AddContinuous(cost >= kNever ? 0 : ToMicros(cost), cost >= kNever ? 0 : 1);
         Terms makers = {{k, -1.0}};
@@ -189,6 +192,8 @@ Result<Cover> IlpSearch(const CoverProblem& problem, const SearchOptions& /*opti
   const Table table(problem, UnknownCosts::kLeaveOut);
   std::vector<Terms> cuts;
   Cover cover;
+  // Cyclic waits are not part of the program, as there may be exponentially many; those of an
+  // optimum become cuts of the next program.
   while (true) {
     Program program;
     Formulation(table).Write(program);

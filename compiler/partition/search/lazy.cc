@@ -64,10 +64,13 @@ class LazySearch {
       if (lazy_.stop && lazy_.stop()) {
         return Failure{FailureKind::kUnsupported, "stopped before a cover was found"};
       }
+      // With unknown costs at their bounds, the optimum bounds every cover. Once all its costs are
+      // known, it is the optimal cover.
       Result<Cover> best = Solve(UnknownCosts::kByBound);
       if (!best.ok()) return best.failure();
       const double bound = best.value().lower_bound;
       std::vector<std::uint32_t> unknown = UnknownOf(best.value());
+      // A known cover within the gap of that bound needs no further costs.
       if (!unknown.empty() && lazy_.gap > 0) {
         Result<Cover> known = Solve(UnknownCosts::kLeaveOut);
         if (known.ok() && known.value().micros * (1 - lazy_.gap) <= bound) {
@@ -148,6 +151,7 @@ class LazySearch {
     const std::int64_t before = statistics_.violated;
     for (std::size_t i = 0; i < unknown.size(); ++i) {
       Check(!costs[i].unknown(), "an oracle knows");
+      // A bound of 0 cannot be violated, so it tests nothing.
       statistics_.checked += bounds[i] > 0 ? 1 : 0;
       statistics_.violated += costs[i].at_least() < bounds[i] ? 1 : 0;
       if (!alike_.empty()) {
@@ -171,6 +175,7 @@ class LazySearch {
     }
     KeepDistinct(left);
     const std::size_t count = std::min(lazy_.audit, left.size());
+    // A partial Fisher-Yates shuffle draws without replacement.
     for (std::size_t i = 0; i < count; ++i) {
       std::swap(left[i], left[i + rng_.Below(left.size() - i)]);
     }
@@ -216,6 +221,7 @@ Result<std::vector<Cover>> FindBestCovers(const CoverProblem& problem, std::size
       break;
     }
     Cover cover = std::move(next).value();
+    // Covers come by rising cost, so a bound of an earlier one holds for the later ones.
     if (!covers.empty()) cover.lower_bound = std::max(cover.lower_bound, covers.back().lower_bound);
     forbidden.push_back(PiecesOf(table, cover));
     PutInOrder(problem, cover);

@@ -129,12 +129,14 @@ Genome Evolve(GraphLevel& level, const SearchOptions& options) {
   const auto better = [&](const Genome& a, const Genome& b) {
     return level.Fitness(a) < level.Fitness(b);
   };
+  // The best genome is kept apart, as a generation may lose it.
   Genome best = *std::min_element(population.begin(), population.end(), better);
   for (int generation = 0; generation < options.generations; ++generation) {
     std::vector<Genome> next;
     while (next.size() < population.size()) {
       next.push_back(Tournament(population, level, rng));
     }
+    // Two-point crossover: the genes between two places are exchanged.
     for (std::size_t i = 0; i + 1 < next.size(); i += 2) {
       if (rng.Uniform() >= kCrossover) continue;
       const std::size_t a = rng.Below(level.genes() + 1);

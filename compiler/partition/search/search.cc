@@ -126,6 +126,7 @@ Result<Cover> FindCover(const CoverProblem& problem, std::string_view name,
   }
   cover.micros = micros.value();
   if (!trusted) {
+    // Dual prices bound every cover, so the gap of a baseline is known, too.
     const detail::Table table(problem, unknown);
     cover.lower_bound = ToMicros(table.LowerBound());
   }

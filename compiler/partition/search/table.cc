@@ -17,6 +17,7 @@ using PieceKey = std::tuple<FlowIndex, std::vector<std::uint64_t>, std::vector<s
 PieceKey KeyOf(const Piece& piece) {
   std::vector<std::uint64_t> labels;
   const auto add = [&](const TensorLabel& entry, std::uint64_t makes) {
+    // A label has 8 bits, so the three parts do not overlap.
     labels.push_back((std::uint64_t{entry.tensor} << 9U) | (std::uint64_t{entry.label} << 1U) |
                      makes);
   };
@@ -66,6 +67,7 @@ std::vector<Picoseconds> DualPrices(const Table& table) {
     Picoseconds count = 0;
     ForEachNode(piece, [&](std::size_t) { ++count; });
     ForEachNode(piece, [&](std::size_t node) {
+      // Division rounds down, so the prices of a piece never sum to more than its cost.
       price[node] = std::min(price[node], piece.cost / count);
       around[node].push_back(i);
     });
@@ -78,6 +80,8 @@ std::vector<Picoseconds> DualPrices(const Table& table) {
   }
   for (std::size_t node = 0; node < table.nodes; ++node) {
     if (around[node].empty()) continue;
+    // Raising a price by the least slack of the pieces around the node keeps all of their sums
+    // within their costs.
     Picoseconds least = kNever;
     for (const std::uint32_t i : around[node]) least = std::min(least, slack[i]);
     price[node] += least;
@@ -132,6 +136,7 @@ std::optional<Failure> Uncoverable(const CoverProblem& problem, UnknownCosts unk
 
 Table::Table(const CoverProblem& of, UnknownCosts unknown, Rivals rivals)
     : problem(&of), nodes(of.flow.size()), labels(of.labels.size()) {
+  // Tensors that are dense in every cover need no labels and no conversions.
   const std::vector<char> is_labelled = NotAlwaysDense(of);
   labelled_index.assign(is_labelled.size(), kNoFlow);
   for (FlowIndex tensor = 0; tensor < is_labelled.size(); ++tensor) {
@@ -139,6 +144,7 @@ Table::Table(const CoverProblem& of, UnknownCosts unknown, Rivals rivals)
     labelled_index[tensor] = static_cast<std::uint32_t>(labelled.size());
     const FlowTensor& flow = of.flow.tensor(tensor);
     LabelledTensor entry{.tensor = tensor,
+                         // Outputs of the graph are wanted dense, and its inputs come dense.
                          .wanted = flow.leaves ? 1U << kDense : 0U,
                          .made = flow.producer == kNoFlow ? 1U << kDense : 0U,
                          .conversion = std::vector<Picoseconds>(labels * labels, kNever)};
@@ -159,6 +165,8 @@ Table::Table(const CoverProblem& of, UnknownCosts unknown, Rivals rivals)
     limits.push_back(limit.most);
   }
 
+  // Of pieces with equal keys only the cheapest is kept: it can replace the others in any cover
+  // without any other change.
   std::map<PieceKey, std::size_t> known;
   for (std::uint32_t i = 0; i < of.candidates.size(); ++i) {
     if (!Usable(of, i, unknown)) continue;
@@ -196,6 +204,7 @@ Table::Table(const CoverProblem& of, UnknownCosts unknown, Rivals rivals)
       pieces[it->second] = std::move(piece);
     }
   }
+  // Covers grow from the first open node, so pieces that start at one node lie together.
   std::stable_sort(pieces.begin(), pieces.end(),
                    [](const Piece& a, const Piece& b) { return a.first < b.first; });
   starts.assign(nodes + 1, 0);
