@@ -27,6 +27,7 @@ double PartInside(const Graph& graph, const Node& node) {
   const auto in = StaticDims(graph.type(node.inputs[0]).shape.value());
   const auto kernel = StaticDims(graph.type(node.inputs[1]).shape.value());
   const auto out = StaticDims(graph.type(node.outputs[0]).shape.value());
+  // A share of 0 leaves the bound 0, which always holds.
   if (!in || !kernel || !out) return 0;
   const std::size_t axes = in->size() - 2;
   const auto strides = AttrOr(node, "strides", std::vector<std::int64_t>(axes, 1));

@@ -16,6 +16,8 @@ bool IsLasting(const Result<Outcome>& result) {
     case FailureKind::kWrongOutput:
     case FailureKind::kOutOfMemory:
       return true;
+    // These depend on the load of the machine or on other processes, so the next measurement may
+    // differ.
     case FailureKind::kTimeout:
     case FailureKind::kCrash:
     case FailureKind::kLost:
@@ -99,6 +101,7 @@ std::optional<Result<Outcome>> CachingEvaluator::Find(const Candidate& candidate
   auto found = Read(CacheKey(context_, candidate));
   if (!found) found = Read(MemoryKey(context_, candidate));
   if (found || candidate.measure != Measure::kQuality) return found;
+  // A measurement with latency has the same quality.
   found = Read(CacheKey(context_, {candidate.strategy, Measure::kQualityAndLatency}));
   if (found && found->ok()) found->value().latency.reset();
   return found;

@@ -60,6 +60,7 @@ class BoostedTrees::Fitter {
       for (std::size_t i = 0; i < rows.size(); ++i) values[i] = rows[i][f];
       thresholds_[f] = Thresholds(values);
       for (std::size_t i = 0; i < rows.size(); ++i) {
+        // A value equal to a threshold goes to the left, as in At.
         const auto bin = std::lower_bound(thresholds_[f].begin(), thresholds_[f].end(), values[i]);
         bins_[f][i] = static_cast<std::uint8_t>(bin - thresholds_[f].begin());
       }
@@ -141,6 +142,7 @@ class BoostedTrees::Fitter {
   std::vector<double> left_;                     // residuals of the targets
   std::vector<std::vector<double>> thresholds_;  // by feature, in rising order
   std::vector<std::vector<std::uint8_t>> bins_;  // by feature and sample
+  // A fixed seed, so that equal samples give equal trees.
   Rng rng_{1};
 };
 

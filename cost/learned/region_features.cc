@@ -106,6 +106,7 @@ bool IsReduction(std::string_view op) {
 }
 
 double Log(double size) {
+  // Sizes span many orders of magnitude; the 1 maps an absent one to 0.
   return std::log2(1 + std::max(0.0, size));
 }
 double OfLog(double log) {

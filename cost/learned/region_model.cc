@@ -70,6 +70,8 @@ RegionModel::Regression::Regression(std::span<const CostSample* const> samples) 
     targets.push_back(sample->micros);
   }
   factors_ = FitSum(rows, targets);
+  // Trees fit the logarithm of what the sum leaves, so that errors are relative. The sum is one of
+  // their features.
   for (std::size_t i = 0; i < samples.size(); ++i) {
     rows[i] = samples[i]->features;
     rows[i].push_back(LogOfSum(rows[i]));
@@ -104,6 +106,7 @@ void RegionModel::Prove(std::span<const CostSample* const> samples, OfTarget& of
   for (std::size_t fold = 0; fold < folds; ++fold) {
     Samples known;
     Samples held;
+    // Regions of one model resemble each other, so whole models are held out.
     for (const CostSample* sample : samples) {
       (order.at(sample->model) % folds == fold ? held : known).push_back(sample);
     }
@@ -123,6 +126,7 @@ void RegionModel::Prove(std::span<const CostSample* const> samples, OfTarget& of
   error.trusted = error.correlation >= kLeastCorrelation;
   for (std::size_t kind = 0; kind < off_of_kind.size(); ++kind) {
     const std::vector<double>& own = off_of_kind.at(kind);
+    // Few errors of one kind say little about the tails.
     of.spreads.at(kind) = SpreadOf(own.size() < kLeastSamples / 2 ? off : own);
   }
 }

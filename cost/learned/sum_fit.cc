@@ -49,6 +49,8 @@ Row Solve(const std::vector<Row>& rows, const Row& weights) {
     for (std::size_t j = 0; j < width; ++j) {
       if (products[j][j] <= 0) continue;
       const double off = sums[j] - SumOf(products[j], factors);
+      // The quadratic is convex, so its least value along one factor that is at least 0 lies at the
+      // clipped minimum.
       factors[j] = std::max(0.0, factors[j] + off / products[j][j]);
     }
   }
@@ -84,6 +86,7 @@ std::vector<double> FitSum(std::span<const std::vector<double>> rows,
   }
   Row weights(rows.size(), 1);
   Row factors;
+  // Iteratively reweighted least squares: each round weighs rows by the sums of the round before.
   for (int round = 0; round < kRounds; ++round) {
     factors = Solve(parts, weights);
     for (std::size_t i = 0; i < parts.size(); ++i) weights[i] = WeightOf(SumOf(parts[i], factors));

@@ -30,6 +30,7 @@ Tensor TakeBatch(const Tensor& samples, std::int64_t first, std::int64_t batch) 
   dims[0] = batch;
   Tensor filled(rows.dtype(), std::move(dims));
   const std::size_t row = rows.bytes() / static_cast<std::size_t>(count);
+  // The last sample fills up the batch; the outputs of its copies are cut off.
   for (std::int64_t i = 0; i < batch; ++i) {
     const auto from = static_cast<std::size_t>(std::min(i, count - 1));
     std::memcpy(filled.MutableRaw().data() + static_cast<std::size_t>(i) * row,

@@ -297,8 +297,10 @@ Failure ToldToStop() {
 
 Result<ChildReport> RunChild(const ChildCommand& command, const std::function<bool()>& stop) {
   Check(!command.argv.empty(), "a child command names a program");
+  // Orphans of the child become children of this process, which can then find and kill them.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   const auto start = Clock::now();
+  // If this count grows, the kernel killed for lack of memory.
   const std::int64_t kills = MemoryKills();
   const StartedChild child = StartChild(command);
   Stream record{child.record.get(), command.limits.record_bytes + kRecordOverhead};
@@ -313,6 +315,7 @@ Result<ChildReport> RunChild(const ChildCommand& command, const std::function<bo
   report.wall = Clock::now() - start;
   report.cpu = ToNanoseconds(usage.ru_utime) + ToNanoseconds(usage.ru_stime);
   end.cpu = report.cpu;
+  // Linux gives ru_maxrss in KiB.
   report.peak_rss_bytes = static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
   // All possible writers are dead, so the pipes hold everything that will come.
   while (!record.ended && !record.overflow) {

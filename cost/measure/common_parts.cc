@@ -22,6 +22,7 @@ class Sets {
  private:
   std::size_t Root(std::size_t id) {
     while (parent_[id] != id) {
+      // Halving the paths keeps them short.
       parent_[id] = parent_[parent_[id]];
       id = parent_[id];
     }
@@ -59,6 +60,8 @@ std::optional<double> CommonParts::Ideal() const {
 }
 
 CommonParts FindCommonParts(std::span<const NodeProfile> profiles) {
+  // Nodes that any profile computes in one step belong to one part, so each step of each profile
+  // lies within one part.
   Sets sets;
   const auto join = [&](const std::vector<std::string>& nodes) {
     for (const std::string& node : nodes) sets.Join(node, nodes.front());
@@ -69,6 +72,7 @@ CommonParts FindCommonParts(std::span<const NodeProfile> profiles) {
   }
   CommonParts common;
   common.conversions.resize(profiles.size());
+  // The time of a part is the sum of its steps; steps without nodes only convert.
   std::map<std::size_t, std::size_t> part_of;  // by root of the set
   std::set<std::string> listed;
   for (std::size_t p = 0; p < profiles.size(); ++p) {
@@ -91,6 +95,7 @@ CommonParts FindCommonParts(std::span<const NodeProfile> profiles) {
       }
     }
   }
+  // A profile that lacks a node of a part has no time that compares with those of others.
   std::vector<std::set<std::string>> known(profiles.size());
   for (std::size_t p = 0; p < profiles.size(); ++p) {
     for (const auto& [name, nodes] : profiles[p].origins) {

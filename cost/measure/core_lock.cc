@@ -39,6 +39,7 @@ std::vector<int> AllCores() {
 
 std::optional<CoreLock> LockCores(const std::string& folder, std::vector<int> cores, CoreUse use,
                                   const std::function<bool()>& stop) {
+  // All processes lock cores in the same order, so no two wait for each other.
   std::sort(cores.begin(), cores.end());
   cores.erase(std::unique(cores.begin(), cores.end()), cores.end());
   constexpr std::chrono::milliseconds kPatience{5};

@@ -86,6 +86,7 @@ std::vector<Energy> MeasureEnergy(const Call& reference, std::span<const Call> c
   std::vector<std::vector<double>> joules(sides.size());
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t i = 0; i < sides.size(); ++i) {
+      // Every other round runs backwards, so that a drift of the machine affects all sides alike.
       const std::size_t side = round % 2 == 0 ? i : sides.size() - 1 - i;
       const auto end = probe.now() + kWindow;
       const double before = probe.joules();
@@ -103,6 +104,7 @@ std::vector<Energy> MeasureEnergy(const Call& reference, std::span<const Call> c
     std::vector<double> ratios;
     for (int round = 0; round < kRounds; ++round) {
       const auto at = static_cast<std::size_t>(round);
+      // Both sides of a ratio are from one round, so slow drift cancels out.
       ratios.push_back(joules[side][at] / joules[0][at]);
     }
     const auto [low, high] = std::minmax_element(ratios.begin(), ratios.end());

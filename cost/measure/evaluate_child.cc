@@ -125,6 +125,7 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
                       std::span(meters).first(told));
     seen = end;
     if (seen < wanted || failure) continue;
+    // Only further samples are run, so doubling costs at most twice what the verdict needs.
     if (seen < most && IsOpen(meter.Total(), settings.limits, context.folder.samples)) {
       wanted = std::min(2 * seen, most);
     }
@@ -187,6 +188,7 @@ std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const Chil
     outcomes.assign(request.strategies.size(), reference.failure());
     return outcomes;
   }
+  // Only candidates whose outputs pass are timed.
   std::vector<std::size_t> running;  // indices into `outcomes`
   std::vector<std::shared_ptr<Runner>> runners;
   std::vector<Call> calls;
@@ -205,6 +207,8 @@ std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const Chil
 
   LatencyOptions options = context.folder.settings.latency;
   constexpr std::int64_t kLeastRounds = 3;
+  // A rough measurement has its part of the rounds and of the time, but no interval comes from
+  // fewer than three rounds.
   for (std::int64_t* const rounds : {&options.min_rounds, &options.max_rounds}) {
     *rounds = std::max(kLeastRounds, *rounds / request.part);
   }

@@ -63,8 +63,10 @@ Side WarmUp(const Call& call, const RivalOptions& options, const Probe& probe) {
     if (time < wanted && side.repeats < kMaxRepeats) {
       // A little more than needed, so that a faster epoch later is still long enough.
       const double factor = 1.2 * Count(wanted) / std::max(Count(time), 1.0);
+      // A short epoch is timed imprecisely, so a step grows at most tenfold.
       const double repeats = std::ceil(static_cast<double>(side.repeats) * std::min(factor, 10.0));
       side.repeats = std::max(side.repeats + 1, static_cast<std::int64_t>(repeats));
+      // Epochs of other lengths are not comparable.
       side.warm_up.clear();
       fastest = std::numeric_limits<double>::infinity();
       no_faster = 0;
@@ -145,6 +147,8 @@ class Rounds {
     }
     for (std::size_t i = 1; i < sides_.size(); ++i) {
       if (sides_[i].given_up) continue;
+      // A disturbance only adds time, so the fastest epoch is the fairest to a side that is to be
+      // dropped.
       const std::vector<double> times = begun ? AllTimes(i) : sides_[i].warm_up;
       sides_[i].given_up = *std::min_element(times.begin(), times.end()) > factor * best;
     }
@@ -208,6 +212,7 @@ bool NarrowEnough(const Rounds& rounds, const LatencyOptions& options) {
 }
 
 Latency Summarize(const Rounds& rounds, std::size_t side, const LatencyOptions& options) {
+  // Ratios within a round cancel what slows both sides down.
   const std::vector<double> ratios = rounds.Ratios(side);
   Latency latency;
   latency.median_ns = Median(rounds.TimesOrWarmUp(side));

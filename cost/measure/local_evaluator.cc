@@ -300,6 +300,7 @@ std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& cand
   const std::int64_t most = settings.most_samples > 0 ? settings.most_samples : all;
   ChildRequest request;
   request.samples = (samples + part - 1) / part;
+  // Rough stages of a race keep to their share of the samples.
   request.most = full ? most : 0;
   auto quality = AskQuality(strategy, std::move(request), stop);
   if (!quality || !quality->ok() || candidate.measure == Measure::kQuality) return quality;

@@ -12,6 +12,7 @@ bool WaitToTryAgain(int tries, const std::function<bool()>& stop) {
   constexpr std::chrono::milliseconds kFirst{200};
   constexpr std::chrono::milliseconds kCheck{20};
   if (tries >= kMaxTries) return false;
+  // The pauses double: 0.2, 0.4, ... 3.2 s.
   const auto until = Clock::now() + kFirst * (1 << std::max(tries - 1, 0));
   for (;;) {
     if (stop && stop()) return false;

@@ -17,6 +17,7 @@ double MedianInPlace(std::span<double> values) {
   const auto nth = values.begin() + static_cast<std::ptrdiff_t>(middle);
   std::nth_element(values.begin(), nth, values.end());
   if (values.size() % 2 == 1) return *nth;
+  // Smaller values are in front of `nth` now; the largest of them is the other middle value.
   return (*std::max_element(values.begin(), nth) + *nth) / 2;
 }
 

@@ -41,6 +41,7 @@ BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPar
   double by = 0;
   for (const TimedPartition& plan : plans) {
     if (plan.chosen.size() < 2 || !plan.measured_micros || !plan.predicted_micros) continue;
+    // Relative errors count, so that slow plans do not dominate the fit.
     const double weight = 1 / *plan.measured_micros;
     const double a = weight * static_cast<double>(plan.chosen.size() - 1);
     const double b = weight * BytesHandedOver(problem, plan.chosen);
@@ -65,6 +66,7 @@ BoundaryCost FitBoundary(const CoverProblem& problem, const std::vector<TimedPar
       .scale = scale, .micros_per_region = alone(ay, aa), .micros_per_byte = 0};
   const BoundaryCost bytes{
       .scale = scale, .micros_per_region = 0, .micros_per_byte = alone(by, bb)};
+  // A factor alone reduces the squared error by the factor times its product with y.
   return regions.micros_per_region * ay >= bytes.micros_per_byte * by ? regions : bytes;
 }
 
@@ -73,6 +75,7 @@ CoverProblem WithBoundaries(const CoverProblem& problem, const BoundaryCost& bou
   for (CandidateRegion& candidate : priced.candidates) {
     if (candidate.cost.invalid()) continue;
     double bytes = 0;
+    // Outputs of the model leave a region in every cover, so they raise all covers alike.
     for (const FlowIndex tensor : TensorsOut(problem.flow, candidate.nodes)) {
       bytes += static_cast<double>(problem.flow.tensor(tensor).bytes);
     }

@@ -15,6 +15,7 @@ namespace {
 constexpr double kPriorRegions = 3;
 /// Bound on the logarithms: a larger deviation comes from a disturbed machine.
 constexpr double kMostOff = 2;
+// A cost of 0 has no logarithm.
 constexpr double kLeastMicros = 1e-3;
 
 }  // namespace
@@ -62,6 +63,8 @@ void Forecast::Correct(const CoverProblem& problem) {
   }
   corrections_.clear();
   for (const auto& [of, differences] : off) {
+    // Shrinkage: the model's own mean, 0, and its own spread count as kPriorRegions further
+    // regions.
     const double count = kPriorRegions + static_cast<double>(differences.size());
     double sum = 0;
     for (const double x : differences) sum += x;
@@ -96,6 +99,7 @@ ForecastError Forecast::ErrorOn(const CoverProblem& problem) const {
   for (const auto& [one, difference] : Answers(problem)) {
     predicted.push_back(one->log);
     measured.push_back(one->log + difference);
+    // predicted / measured - 1.
     parts.push_back(std::abs(std::exp(-difference) - 1));
     error.error += parts.back();
   }

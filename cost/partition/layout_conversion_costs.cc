@@ -43,6 +43,7 @@ void ExchangeChannelsLast(const RegionSource& source, const TargetRegistry& regi
                        source.ExchangedImage(tensor.name) != nullptr);
   }
   const auto labelled = [&](std::vector<FlowIndex> tensors, Label label) {
+    // CheckProblem wants labels by rising tensor.
     std::sort(tensors.begin(), tensors.end());
     std::vector<TensorLabel> labels;
     for (const FlowIndex tensor : tensors) {
@@ -70,6 +71,7 @@ void ExchangeChannelsLast(const RegionSource& source, const TargetRegistry& regi
     }
   }
   std::move(more.begin(), more.end(), std::back_inserter(problem.candidates));
+  // All labels but the dense one stand for channels last, so nothing is converted between them.
   for (Label from = 1; from < problem.labels.size(); ++from) {
     for (Label to = 1; to < problem.labels.size(); ++to) {
       if (from != to) problem.conversions.Set(from, to, 0);

@@ -186,6 +186,7 @@ Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const Boundary
   };
   std::map<std::uint32_t, Indices> same;
   for (std::uint32_t i = 0; i < alike_.size(); ++i) same[alike_[i]].push_back(i);
+  // One measurement tells the cost of all candidates that are alike.
   const CostOracle oracle = [&](std::span<const std::uint32_t> asked) {
     std::vector<Cost> found = measure_(asked);
     for (std::size_t k = 0; k < asked.size(); ++k) {
@@ -195,6 +196,7 @@ Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const Boundary
     }
     return found;
   };
+  // Without a forecast, only 0 is known to be a bound.
   const BoundSource bounds = [&](CoverProblem& of) {
     forecast_.Correct(problem_);
     for (std::uint32_t i = 0; i < of.candidates.size(); ++i) {
@@ -218,6 +220,8 @@ Result<Cover> LearnedMeasuring::Ask(const SearchOptions& options, const Boundary
   Result<Cover> cover = FindCoverLazily(asked, oracle, options, lazy);
   // Cached results of an earlier run were audited in that run.
   if (!cover.ok() || costs_.counts().measured == measured_before) return cover;
+  // The audit measures some costs that bounds ruled out, which shows how far the proof can be
+  // trusted.
   lazy.first = {};
   lazy.audit = kAudited;
   lazy.audit_allows = kMostBelow;
@@ -241,9 +245,12 @@ Indices LearnedMeasuring::BestAt(const std::function<double(std::uint32_t)>& dev
 Indices LearnedMeasuring::LikelyInPlans(const SearchOptions& options) const {
   Rng rng(1);
   std::set<std::uint32_t> likely;
+  // Each draw is one possible state of all unknown costs. Candidates of its best cover are likely
+  // in plans.
   for (int draw = 0; draw < kDraws; ++draw) {
     if (stop_ && stop_()) break;
     std::map<std::uint32_t, double> off;
+    // Candidates of equal cost share their deviation.
     const auto drawn = [&](std::uint32_t number) {
       const auto [it, is_new] = off.emplace(number, 0);
       if (is_new) it->second = rng.Normal();
@@ -316,6 +323,7 @@ LearnedUse MeasureFastest(CoverProblem& problem, RegionCosts& costs,
   use.audited = audited.size();
   for (const auto& [candidate, instead] : drawn) {
     const Cost& cost = problem.candidates[candidate].cost;
+    // A candidate that was ruled out but beats its replacement could have changed the cover.
     if (cost.known() && cost.micros() < instead) ++use.wrong;
   }
   if (use.wrong > kMostWrong) {

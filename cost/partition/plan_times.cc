@@ -106,6 +106,7 @@ void PlanTimes::Keep(const std::string& key, const Timed& timed) const {
 PlanTimes::Timed PlanTimes::Time(std::span<const RegionRunner> runners,
                                  const std::function<bool()>& stop) {
   const std::string list = KeyOf(runners);
+  // A repeated request is another measurement, so it has a key of its own.
   const std::string key = KeyFrom({list, std::to_string(asked_[list]++)});
   if (!fresh_) {
     Timed kept = Read(key, runners.size());

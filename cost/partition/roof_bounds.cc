@@ -51,6 +51,7 @@ void BoundByRoof(const RegionSource& source, const TargetRegistry& targets, cons
     const std::vector<double>& least = seconds_of(source.For(candidate.target));
     double sum = 0;
     candidate.nodes.ForEach([&](std::size_t node) { sum += least[node]; });
+    // Full use of all threads is the best case, so the bound still holds.
     const int uses = targets.Get(candidate.target).OptionsFor({.threads = threads}).threads;
     const double micros = std::min(kMicros * sum / uses, Cost::kMaxMicros);
     candidate.cost = Cost::Unknown(std::max(micros, candidate.cost.at_least()));

@@ -91,6 +91,7 @@ void CopyFortranRow(const Tensor& whole, std::int64_t row, std::span<std::byte> 
   const std::size_t each = ByteSize(whole.dtype());
   Dims index(dims.size(), 0);
   for (std::size_t at = 0; at < out.size(); at += each) {
+    // Horner's scheme: in Fortran order, axis k has the stride dims[0] * ... * dims[k - 1].
     std::int64_t place = 0;
     for (std::size_t axis = dims.size(); axis-- > 1;) {
       place = (place + index[axis]) * dims[axis - 1];

@@ -42,6 +42,7 @@ ByteSource::ByteSource(const std::string& path) : path_(path), handle_(std::make
   }
   ::gzbuffer(handle_->file, 1U << 17U);
   plain_ = ::gzdirect(handle_->file) != 0;
+  // Deflate compresses at most 1032 to 1, so a header that claims more is wrong.
   constexpr std::uint64_t kLargestRatio = 1032;
   most_bytes_ = static_cast<std::uint64_t>(status.st_size) * (plain_ ? 1 : kLargestRatio);
 }

@@ -97,6 +97,7 @@ void PutFloats(const Tensor& raw, const NumberSink& sink, Tensor& out, Round rou
     for (std::size_t i = 0; i < from.size(); ++i) {
       const auto value = static_cast<double>(from[i]);
       to[i] = round(value);
+      // A finite number that rounds to infinity is beyond the type's range.
       if (std::isfinite(value) && !std::isfinite(back(to[i]))) {
         RejectNumber(value, out.dtype(), sink);
       }

@@ -165,6 +165,7 @@ void DatasetSamples::CheckLabels(std::int64_t classes) const {
 }
 
 std::vector<Tensor> DatasetSamples::Read(std::int64_t first, std::int64_t count) const {
+  // The difference cannot overflow; the sum of `first` and `count` could.
   if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
     RejectRange(count_, first, count);
   }

@@ -29,6 +29,7 @@ constexpr std::int64_t kMaxPixels = 64'000'000;
 }
 
 Tensor NewImage(const std::string& path, std::uint64_t height, std::uint64_t width, int channels) {
+  // A division, as the product could overflow.
   if (height == 0 || width == 0 || height > kMaxPixels || width > kMaxPixels / height) {
     Reject(path, "is " + std::to_string(width) + " x " + std::to_string(height) +
                      " pixels: none, or more than 64 million");
@@ -49,6 +50,7 @@ Tensor ReadPnm(const std::string& path, std::string_view bytes) {
     }
     std::uint64_t value = 0;
     const std::size_t first = at;
+    // Ten digits fit into 64 bits.
     while (at < bytes.size() && bytes[at] >= '0' && bytes[at] <= '9' && at - first < 10) {
       value = value * 10 + static_cast<std::uint64_t>(bytes[at++] - '0');
     }
@@ -204,6 +206,7 @@ Tensor FitImage(const Tensor& image, std::int64_t channels, std::int64_t height,
     if (from_channels == channels)
       return static_cast<float>(pixels[at + static_cast<std::size_t>(c)]);
     if (from_channels == 1) return static_cast<float>(pixels[at]);
+    // Luma by ITU-R BT.601.
     return 0.299F * pixels[at] + 0.587F * pixels[at + 1] + 0.114F * pixels[at + 2];
   };
   Tensor fitted(DType::kU8, {channels, height, width});
@@ -217,6 +220,7 @@ Tensor FitImage(const Tensor& image, std::int64_t channels, std::int64_t height,
             value(v.low, h.low, c) * (1 - h.share) + value(v.low, h.high, c) * h.share;
         const float bottom =
             value(v.high, h.low, c) * (1 - h.share) + value(v.high, h.high, c) * h.share;
+        // Weights sum up to 1, so the result fits into a byte.
         out[static_cast<std::size_t>((c * height + y) * width + x)] =
             static_cast<std::uint8_t>(std::lround(top * (1 - v.share) + bottom * v.share));
       }
@@ -235,6 +239,7 @@ ImageList ListImages(const std::string& folder) {
     if (it->is_regular_file(failed) && IsImage(it->path())) found.push_back(it->path());
   }
   if (found.empty()) throw UserError("the folder '" + folder + "' holds no images");
+  // The system lists a folder in any order.
   std::sort(found.begin(), found.end());
   ImageList list;
   std::map<std::string, std::int32_t> classes;

@@ -148,12 +148,14 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
     agreeing_of.resize(kl_of.size(), 0.0);
     outputs_[index].Add(p, q, classes, std::span(kl_of).first(count),
                         std::span(agreeing_of).first(count));
+    // Labels refer to the first output.
     if (index > 0 || labels.empty()) continue;
     if (labels.size() * classes != p.size()) {
       throw UserError(std::to_string(labels.size()) + " labels do not fit an output of shape " +
                       ToString(wanted.dims()));
     }
     for (std::size_t row = 0; row < labels.size(); ++row) {
+      // A negative label becomes a large number, so one comparison suffices.
       if (static_cast<std::size_t>(labels[row]) >= classes) {
         throw UserError("the label " + std::to_string(labels[row]) +
                         " is not a class of an output of shape " + ToString(wanted.dims()));
@@ -162,6 +164,8 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
       const std::int64_t reference_hit = Hits(p, classes, row, labels[row]);
       hits_ += hit;
       reference_hits_ += reference_hit;
+      // Paired: only samples on which the models differ add to the error of the drop
+      // (docs/decisions/0008).
       gained_.Add(static_cast<double>(hit - reference_hit));
     }
     labelled_ += static_cast<std::int64_t>(labels.size());

@@ -242,6 +242,7 @@ RawSamples ReadSamples(const DataConfig& config, const Shape& input, const Sampl
     for (std::size_t i = 0; i < raw.rows.size(); ++i) {
       places[static_cast<std::size_t>(raw.rows[i])] = static_cast<std::int64_t>(i);
     }
+    // All rows are read once, in the order of the file.
     rows = {};
   }
   std::int64_t row = 0;

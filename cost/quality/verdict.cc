@@ -40,6 +40,7 @@ bool IsOpen(const Quality& quality, const QualityLimits& limits, std::int64_t al
     if (!judged.limit || !judged.value) continue;
     const double above = *judged.value - *judged.limit;
     const double reach = kErrors * judged.error * unseen;
+    // One limit that is surely missed decides, whatever the others are.
     if (above > reach) return false;
     open = open || above >= -reach;
   }

@@ -114,6 +114,7 @@ class ZipReader {
     const std::string local = Read(header, 30);
     if (!local.starts_with("PK\x03\x04")) Reject();
     member.offset = header + 30 + Number(local, 26, 2) + Number(local, 28, 2);
+    // Deflate compresses at most 1032 to 1.
     constexpr std::uint64_t kLargestRatio = 1032;
     const bool fits = member.offset <= size_ && member.stored <= size_ - member.offset &&
                       (member.deflated ? member.size / kLargestRatio <= member.stored

@@ -35,6 +35,8 @@ class Search {
     if (bad < 0) return result_;
     std::ptrdiff_t good = -1;
     result_.error = error_;
+    // Whatever lies between them, the search ends at a value that departs, directly behind one that
+    // does not.
     while (bad - good > 1) {
       if (progress) progress(good + 1, bad);
       const std::ptrdiff_t middle = good + (bad - good) / 2;

@@ -19,6 +19,7 @@ std::string FileName(std::size_t number, const std::string& stage, const std::st
   text += "_" + stage + "_";
   for (const char c : name.substr(0, kMost)) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       // Other characters may be separators of folders or invalid in names.
                        c == '.' || c == '-' || c == '_';
     text += plain ? c : '_';
   }
@@ -33,6 +34,7 @@ Tensor AsNumbers(const Tensor& tensor) {
     case DType::kF64:
       return tensor;
     case DType::kF16:
+    // f32 holds 8-bit and 16-bit integers exactly.
     case DType::kBF16:
       return ToF32(tensor);
     case DType::kI8:
@@ -51,6 +53,7 @@ Tensor AsNumbers(const Tensor& tensor) {
     case DType::kU32:
     case DType::kI64:
     case DType::kU64: {
+      // f32 holds integers exactly only up to 2^24, f64 up to 2^53.
       Tensor numbers(DType::kF64, tensor.dims());
       const auto out = numbers.MutableValues<double>();
       for (std::size_t i = 0; i < out.size(); ++i) {
@@ -76,6 +79,7 @@ TrackStore::TrackStore(std::string folder, std::uint64_t most_bytes)
 
 bool TrackStore::Put(const std::string& stage, const std::string& name, const Tensor& value) {
   Tensor numbers = AsNumbers(value);
+  // A sum could overflow; this difference cannot, as bytes_ never exceeds most_bytes_.
   if (numbers.bytes() > most_bytes_ - bytes_) {
     ++left_out_;
     return false;
