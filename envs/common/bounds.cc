@@ -96,6 +96,7 @@ double LeastWeightBytes(const Graph& canonical, const Strategy& least) {
     const double own = WidthOf(least.quantize, graph.node(layer.node).name) *
                        static_cast<double>(graph.constant(layer.weight)->size());
     const auto [place, is_new] = bytes.emplace(layer.weight, own);
+    // Shared weights are stored once, so the narrowest of their layers bounds them.
     if (!is_new) place->second = std::min(place->second, own);
   }
   double sum = 0;

@@ -26,6 +26,7 @@ void AddExpectedEffects(std::string_view metric, gym::PriorKnowledge& prior) {
   }
   const double largest = rows.empty() ? 0 : std::ranges::max(ranges);
   for (std::size_t i = 0; i < rows.size(); ++i) {
+    // Columns are relative to their largest value, as metrics differ in scale.
     rows[i].push_back(largest > 0 ? ranges.at(i) / largest : 0);
   }
 }

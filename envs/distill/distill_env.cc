@@ -127,6 +127,7 @@ class DistillProblem final : public gym::SearchProblem {
     return {.costs = {{std::string(kTrainSteps), steps}},
             .features = FeaturesBy(steps),
             .compute_bounds = [this]() -> std::map<std::string, double> {
+              // The divergence is never negative, and a recipe trains for an epoch at least.
               return {{std::string(kDistillLoss), 0.0}, {std::string(kTrainSteps), StepsOf(1)}};
             }};
   }

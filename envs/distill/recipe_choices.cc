@@ -33,6 +33,7 @@ double Decades(const std::vector<T>& values) {
   if constexpr (std::is_arithmetic_v<T>) {
     for (const T& listed : values) {
       const auto value = static_cast<double>(listed);
+      // 0 switches an ingredient off and has no logarithm.
       if (value > 0 && (least == 0 || value < least)) least = value;
       most = std::max(most, value);
     }
@@ -52,6 +53,7 @@ void RecipeChoices::Add(const std::string& name, const std::vector<T>& values,
   const Setter set = [values, field](TrainSettings& settings, std::size_t choice) {
     settings.*field = static_cast<Field>(values.at(choice));
   };
+  // A single value leaves nothing to decide.
   if (values.size() == 1) {
     fixed_.push_back(set);
     return;

@@ -16,6 +16,8 @@ const std::vector<T>& Listed(const std::vector<T>& list, const char* what) {
 }
 
 RecipeLists ListsOf(const RecipeConfig& config) {
+  // No training is always a choice, and the first one: an assignment of first choices compresses
+  // nothing.
   RecipeLists lists{
       .epochs = {0}, .rate = {}, .temperature = {}, .lp = {}, .schedule = {}, .hard = {}};
   for (const std::int64_t epochs : config.epochs) {
@@ -48,6 +50,7 @@ TrainChoices::TrainChoices(const RecipeConfig& config, std::string samples)
 }
 
 void TrainChoices::Mask(std::size_t index, std::int32_t epochs, std::vector<bool>& mask) const {
+  // Without training the rest of the recipe has no effect, so only its first choices remain.
   if (index > 0 && epochs == 0) std::fill(mask.begin() + 1, mask.end(), false);
 }
 
@@ -65,6 +68,7 @@ TrainPlan TrainChoices::PlanOf(std::span<const std::int32_t> choices) const {
 
 void TrainChoices::Train(std::span<const std::int32_t> choices, Strategy& strategy) const {
   TrainPlan plan = PlanOf(choices);
+  // A model that is not compressed is its own teacher, so it has nothing to learn.
   if (plan.epochs == 0 || (strategy.prune.groups.empty() && !HasInt8(strategy))) return;
   strategy.fit.samples = samples_;
   strategy.fit.train = std::move(plan);

@@ -266,6 +266,8 @@ class PartitionProblem final : public StrategyProblem {
     for (std::size_t price = 0; price < best_.size(); ++price) {
       gym::CoverPoint point{.assignment = gym::Assignment(decisions_.size()),
                             .boundaries = static_cast<double>(best_[price].chosen.size()) - 1};
+      // A higher price never lowers the cost of regions, so a cover without fewer boundaries is
+      // dominated.
       if (!front.empty() && point.boundaries >= front.back().boundaries) continue;
       point.assignment[0] = static_cast<std::int32_t>(price);
       for (const std::uint32_t i : best_[price].chosen) {

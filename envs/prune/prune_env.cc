@@ -46,6 +46,7 @@ std::vector<double> Distinct(const std::vector<double>& available,
   };
   for (std::size_t i = 0; i < kept.size(); ++i) {
     const double density = available[i];
+    // Densities descend, so those that keep the same number are neighbours.
     if (i == 0 || kept[i] != kept[i - 1]) {
       densities.push_back(density);
     } else if (error(density, kept[i]) < error(densities.back(), kept[i])) {

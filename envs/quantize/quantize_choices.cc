@@ -284,9 +284,11 @@ std::vector<std::vector<double>> QuantizeChoices::Features(const Graph& canonica
     all[0] = 1;  // position after the last layer
     std::vector<double>& row = rows.emplace_back(part.layer ? of_layers[*part.layer] : all);
     if (part.kind != Kind::kPrecision) continue;
+    // Tied layers are one decision, so their work and weights count together.
     for (std::size_t i = *part.layer + 1; i < layers_.size(); ++i) {
       if (first_[i] != *part.layer) continue;
       for (const std::size_t share : {1U, 2U}) {
+        // Rounding could make a sum of shares exceed 1.
         row[share] = std::min(row[share] + of_layers[i][share], 1.0);
       }
     }

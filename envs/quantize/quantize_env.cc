@@ -70,6 +70,7 @@ std::vector<QuantizableLayer> OfferedLayers(const QuantizeContext& context) {
     if (unsupported == context.unsupported.end()) continue;
     std::erase_if(layer.allowed, [&](Precision precision) {
       const auto& all = unsupported->second;
+      // f32 remains, so that every layer has a choice.
       return precision != Precision::kF32 &&
              std::find(all.begin(), all.end(), precision) != all.end();
     });
