@@ -88,12 +88,14 @@ void CheckLegal(std::span<const Decision> decisions, const ChoiceMask& mask,
 Assignment MakeLegal(const ChoiceMask& mask, Assignment assignment) {
   if (!mask) return assignment;
   for (std::size_t i = 0; i < assignment.size(); ++i) {
+    // A mask depends only on earlier choices, so one pass in their order suffices.
     const std::vector<bool> flags = mask(std::span(assignment).first(i));
     if (flags.empty()) continue;
     const std::int32_t wanted = assignment[i];
     std::int32_t nearest = -1;
     for (std::int32_t choice = 0; std::cmp_less(choice, flags.size()); ++choice) {
       if (!flags[static_cast<std::size_t>(choice)]) continue;
+      // Of equally near choices the first wins.
       if (nearest < 0 || std::abs(choice - wanted) < std::abs(nearest - wanted)) nearest = choice;
     }
     assignment[i] = nearest;
@@ -104,6 +106,7 @@ Assignment MakeLegal(const ChoiceMask& mask, Assignment assignment) {
 Assignment DrawLegal(std::span<const Decision> decisions, const ChoiceMask& mask, Rng& rng) {
   Assignment assignment;
   assignment.reserve(decisions.size());
+  // Uniform over the legal choices of each decision, not over the legal assignments.
   for (const Decision& decision : decisions) {
     const std::vector<bool> flags = mask ? mask(assignment) : std::vector<bool>();
     std::size_t choice = 0;
@@ -130,6 +133,7 @@ std::string ChoicesAsJson(std::span<const Decision> decisions, const Assignment&
 }
 
 double SpaceSize(std::span<const Decision> decisions) {
+  // A double, as many spaces have more than 2^64 assignments.
   double size = 1;
   for (const Decision& decision : decisions) size *= static_cast<double>(decision.choices.size());
   return size;

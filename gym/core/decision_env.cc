@@ -100,6 +100,7 @@ class DecisionEnv final : public Env {
     const std::vector<Decision>& decisions = problem_->decisions();
     if (chosen_.size() >= decisions.size()) return {};
     const auto all = static_cast<std::size_t>(std::get<Discrete>(action_space_.kind()).n);
+    // The action space fits the decision with the most choices; others mask the excess.
     std::vector<bool> mask(all, false);
     const std::vector<bool> own = problem_->Mask(chosen_);
     std::copy(own.begin(), own.end(), mask.begin());

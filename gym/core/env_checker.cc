@@ -152,6 +152,7 @@ void CheckGoingOn(const EnvMaker& make, Repeats repeats, Findings& findings) {
   for (std::uint64_t i = 1; i <= kSamples; ++i) matters = matters || play(kSeed + i) != seeded;
   if (!matters) return;
   play(kSeed);
+  // A single reset may repeat the episode by chance.
   bool moved = false;
   for (int i = 0; i < kSamples; ++i) moved = moved || play(std::nullopt) != seeded;
   findings.Expect(moved, "resets without a seed start from the last seed again");
@@ -217,6 +218,7 @@ void CheckEvaluations(const EnvMaker& make, Repeats repeats, Findings& findings)
                       "problem: '" + metric + "' is below its lower bound");
     }
   }
+  // An evaluation that stops at once leaves no trace in later ones.
   problem->Evaluate(
       batch, [](std::size_t, const Evaluation&) {}, [] { return true; });
   const bool exact = IsExact(*env, repeats);

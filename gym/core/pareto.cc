@@ -30,6 +30,8 @@ double Volume(std::vector<std::vector<double>> points, std::span<const double> r
             [&](const auto& a, const auto& b) { return a[last] < b[last]; });
   if (last == 0) return reference[0] - points[0][0];
   if (last == 1) {
+    // In the order of the second value, each point adds the strip between its first value and the
+    // least one so far. Dominated points add nothing.
     double volume = 0;
     double width = reference[0];
     for (const auto& point : points) {
@@ -92,6 +94,7 @@ std::vector<double> HypervolumeContributions(std::span<const std::vector<double>
                                              std::span<const double> reference) {
   const double whole = Hypervolume(points, reference);
   std::vector<double> contributions;
+  // The contribution of a point is what its removal loses; of two equal points neither has any.
   for (std::size_t i = 0; i < points.size(); ++i) {
     std::vector<std::vector<double>> others(points.begin(), points.end());
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));

@@ -56,12 +56,14 @@ std::string Playthrough(Env& env, std::uint64_t seed, std::int64_t episodes) {
   text += "action_space: " + env.action_space().ToString() + "\n";
   std::optional<std::uint64_t> first = seed;
   for (std::int64_t episode = 0; episode < episodes; ++episode) {
+    // A stream of actions for each episode, whatever the length of those before it.
     const std::uint64_t action_seed = MixSeed({seed, static_cast<std::uint64_t>(episode)});
     text += "\n";
     for (const std::string& line : PlayEpisode(env, {.seed = first, .action_seed = action_seed})) {
       text += line + "\n";
     }
     text += env.Render();
+    // Later resets go on with the env's own random stream.
     first.reset();
   }
   return text;

@@ -48,6 +48,7 @@ bool InRange(std::int64_t value, std::int64_t n) {
 std::int64_t Elements(const Integers& shape) {
   std::int64_t count = 1;
   for (const std::int64_t dim : shape) {
+    // The division avoids the overflow that it tests for.
     if (dim < 1 || count > std::numeric_limits<std::int64_t>::max() / dim) return -1;
     count *= dim;
   }
