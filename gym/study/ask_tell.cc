@@ -87,6 +87,8 @@ bool AskTell::Refill() {
 /// Sends the agent all results up to the first missing trial number.
 void AskTell::TellAgent() {
   std::vector<TrialResult> results;
+  // Results are passed on in the order of trial numbers, so that proposals do not depend on which
+  // result came first.
   for (auto it = done_.find(told_); it != done_.end() && it->first == told_; ++it, ++told_) {
     results.push_back(TrialResultOf(objective_, it->second));
   }

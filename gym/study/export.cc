@@ -126,6 +126,7 @@ std::string StudyAsOptuna(const StudyHeader& header, std::span<const Trial> tria
     record["worker_id"] = "mscgym";
     return record.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   };
+  // One record creates the study, one each creates a trial that has ended.
   std::string text = line({{"op_code", kCreateStudy},
                            {"study_name", name},
                            {"directions", json(header.objective.minimize.size(), kMinimize)}});
@@ -140,6 +141,7 @@ std::string StudyAsOptuna(const StudyHeader& header, std::span<const Trial> tria
     CheckAssignment(decisions, trial.assignment);
     json params = json::object();
     for (std::size_t i = 0; i < decisions.size(); ++i) {
+      // Optuna stores a categorical value as the index of its choice, a float.
       params[decisions[i].name] = static_cast<double>(trial.assignment[i]);
     }
     json attributes = {{"trial", trial.number},

@@ -35,6 +35,7 @@ bool FeasibleFront::Add(const Trial& trial) {
   Raise(of_all_, values);
   if (trial.source.starts_with("anchor:")) Raise(of_baselines_, values);
   if (!IsFeasible(objective_, trial)) return false;
+  // A point that equals one of the front adds nothing to it.
   const bool beaten = std::any_of(points_.begin(), points_.end(), [&](const auto& point) {
     return std::equal(point.begin(), point.end(), values.begin(), std::less_equal<>{});
   });
@@ -85,6 +86,7 @@ std::vector<SourceShare> SharesOf(const Objective& objective, std::span<const Tr
     ++share->better;
     share->last_better = trial.number;
     if (!measured) continue;
+    // All gains refer to the reference point of the whole study, so that they add up.
     const double grown = Hypervolume(front.points(), whole.Reference());
     share->gained += grown - volume;
     volume = grown;

@@ -28,6 +28,7 @@ class Sum {
       : effects_(decisions.size()) {
     std::vector<std::size_t> rows;
     for (std::size_t i = 0; i < values.size(); ++i) {
+      // Folds interleave trials, so that each has early and late ones.
       if (i % kFolds != left_out) rows.push_back(i);
     }
     for (const std::size_t i : rows) mean_ += values[i] / static_cast<double>(rows.size());
@@ -76,6 +77,7 @@ std::optional<Importance> DecisionImportance(std::span<const Decision> decisions
                                              std::span<const double> values) {
   Check(assignments.size() == values.size(), "one value an assignment");
   if (values.size() < kFewest || decisions.empty()) return std::nullopt;
+  // Ranks need no scale, and bound the influence of extreme values.
   const std::vector<double> ranks = Ranks(values);
   const double mean = Mean(ranks);
   double whole = 0;
@@ -89,10 +91,12 @@ std::optional<Importance> DecisionImportance(std::span<const Decision> decisions
   }
   if (whole <= 0) return std::nullopt;
   Importance importance;
+  // The coefficient of determination on trials that were left out of the fit.
   importance.predicted = 1 - missed / whole;
   const Sum sum(decisions, assignments, ranks, kAll);
   double all = 0;
   for (std::size_t k = 0; k < decisions.size(); ++k) {
+    // Each choice counts as often as trials took it.
     std::vector<double> effects;
     for (const Assignment& assignment : assignments) effects.push_back(sum.Effect(k, assignment));
     const double middle = Mean(effects);

@@ -69,6 +69,7 @@ double RewardOf(const Objective& objective, const Evaluation& evaluation) {
   if (evaluation.failure) return kFailure;
   double reward = -Violation(objective, evaluation);
   for (const std::string& metric : objective.minimize) {
+    // Percentages and bytes are divided, so that no metric dominates the sum by its unit.
     const bool percent = metric == "accuracy_drop" || metric == "disagreement";
     const double unit = percent ? 100 : metric.ends_with("_bytes") ? 1e6 : 1;
     reward -= MetricOf(evaluation, metric) / unit;
@@ -106,6 +107,7 @@ AgentSetup AgentSetupFor(const SearchProblem& problem, const Objective& objectiv
   for (const Decision& decision : setup.decisions) {
     nothing.effects.emplace_back(decision.choices.size(), 0.0);
   }
+  // Agents take estimates of all metrics or of none, so unknown ones count as 0.
   for (const std::string& metric : objective.minimize) estimates.emplace(metric, nothing);
   for (const Constraint& limit : objective.subject_to) estimates.emplace(limit.metric, nothing);
   setup.estimates = SumsOf(objective, estimates);

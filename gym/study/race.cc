@@ -45,6 +45,8 @@ bool RacingProblem::racing() const noexcept {
 
 bool RacingProblem::CountRacer() {
   const std::size_t number = raced_++;
+  // The first racers, and later one in every audit_one_in, go on whatever their rank: their full
+  // results test the rough ones.
   return number < options_.pairs || number % options_.audit_one_in == 0;
 }
 
@@ -69,7 +71,9 @@ bool RacingProblem::AmongBest(const Stage& stage, const Rank& rank) const {
     if (other.violation != rank.violation) return other.violation < rank.violation;
     return Dominates(other.objectives, rank.objectives);
   };
+  // Only candidates that beat this one count, so all that none beats go on.
   const auto better = std::ranges::count_if(stage.seen, beats);
+  // Rounded up, so that the first candidate of a stage goes on.
   const std::size_t kept = (stage.seen.size() + options_.keep_one_in - 1) / options_.keep_one_in;
   return std::cmp_less(better, kept);
 }

@@ -52,6 +52,7 @@ void StopCheck::Settle(bool holds) {
 bool StopCheck::Improves(const Trial& trial) {
   if (!trial.evaluation.Complete()) return false;
   if (front_.Add(trial)) return true;
+  // Until some answer is feasible, a smaller violation is progress.
   if (!front_.empty()) return false;
   const double violation = Violation(objective_, trial.evaluation);
   if (least_violation_ && violation >= *least_violation_) return false;

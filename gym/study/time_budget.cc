@@ -51,6 +51,7 @@ double UsedIn(std::span<const std::string> records) {
     }
     return *used;
   }
+  // Journals of older versions do not hold the time used; their trials took at least this.
   double seconds = 0;
   for (const Trial& trial : TrialsOf(records)) seconds += trial.seconds;
   return seconds;

@@ -240,6 +240,7 @@ std::vector<Trial> TrialsOf(std::span<const std::string> records) {
   }
   std::stable_sort(trials.begin(), trials.end(),
                    [](const Trial& a, const Trial& b) { return a.number < b.number; });
+  // A lost trial that was measured late has two records; the second one counts.
   const auto again = [](const Trial& a, const Trial& b) {
     return a.number == b.number && WasLost(a) && b.late;
   };
@@ -293,6 +294,7 @@ std::optional<std::size_t> BestOf(const Objective& objective, std::span<const Tr
 std::vector<std::size_t> ParetoOf(const Objective& objective, std::span<const Trial> trials) {
   std::vector<std::size_t> index;
   std::vector<std::vector<double>> points;
+  // Without a feasible trial, the front of all trials shows the trade-offs.
   const bool any_feasible = std::any_of(trials.begin(), trials.end(), [&](const Trial& trial) {
     return IsFeasible(objective, trial);
   });
