@@ -23,6 +23,7 @@ std::function<envs::ComputeRoof()> RoofFinder(const SearchConfig& config,
     const Target& target = prepared.targets.Get(spec);
     threads = std::max(threads, target.OptionsFor({.threads = config.threads}).threads);
   }
+  // The roof is measured once, and only if bounds are asked for.
   return [threads, known = std::make_shared<std::optional<cost::Roof>>()] {
     if (!*known) *known = cost::MeasureRoof(1);
     return envs::ComputeRoof{**known, threads};

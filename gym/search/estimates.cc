@@ -86,6 +86,7 @@ class SharedTables {
                double seconds)
       : from_{config.from},
         measuring_(measuring),
+        // The planned time is part of the key, as it decides which probes there are.
         key_(measuring.KeyOf("estimates of " + problem.Hash() + " in " + std::to_string(seconds))),
         time_key_(measuring.KeyOf("a probe of " + problem.Hash())) {}
 

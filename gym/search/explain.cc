@@ -81,6 +81,8 @@ class Explanation {
     if (!judged || !judged->ok()) return;
     for (std::size_t first = 0; first < steps.size() && !Over(seconds_); first += kGroup) {
       const std::size_t end = std::min(first + kGroup, steps.size());
+      // Each group gets its share of the time that is left, so time that one group saves goes to
+      // the next.
       const double share = static_cast<double>(end - first) / static_cast<double>(steps_ - first);
       const double until = Passed() + share * (seconds_ - Passed());
       if (!RunGroup(winner, judged->value(), std::span(steps).subspan(first, end - first), until)) {
@@ -123,6 +125,7 @@ class Explanation {
   [[nodiscard]] bool RunGroup(const Strategy& winner, const cost::Outcome& judged,
                               std::span<Step> steps, double until) {
     const double half = (Passed() + until) / 2;
+    // The winner is timed again with each group, as times of different moments are not comparable.
     std::vector<Strategy> strategies = {winner};
     std::vector<std::size_t> timed;  // indices into findings_.neighbours
     for (Step& step : steps) {
@@ -155,6 +158,7 @@ class Explanation {
     const double wanted = static_cast<double>(strategies.size()) *
                           static_cast<double>(evaluator_.folder().settings.latency.max_ms) * 1e-3;
     const double left = std::max(until - Passed(), 1e-3);
+    // With little time left, the timing takes a whole part of its usual time, down to 1/kMaxParts.
     const auto part = static_cast<std::int64_t>(
         std::clamp(std::ceil(wanted / left), 1.0, static_cast<double>(kMaxParts)));
     const std::size_t count = strategies.size();
@@ -190,6 +194,7 @@ class Explanation {
 
 std::string SpeedText(const cost::Latency& other, const cost::Latency& winner) {
   const std::string times = Formatted("%.2fx as fast", winner.ratio / other.ratio);
+  // Intervals that overlap show no difference.
   const bool apart = other.ratio_low > winner.ratio_high || other.ratio_high < winner.ratio_low;
   return apart ? times : times + " (difference not significant)";
 }
@@ -214,6 +219,7 @@ std::vector<std::size_t> UntriedDecisions(const Assignment& winner, std::span<co
     for (std::size_t i = 0; i < winner.size(); ++i) {
       if (trial.assignment[i] != winner[i]) differs.push_back(i);
     }
+    // Only a trial that differs in one decision shows the effect of that decision.
     if (differs.size() == 1) told[differs[0]] = true;
   }
   std::vector<std::size_t> untold;

@@ -46,6 +46,7 @@ FinalPlan PlanOthers(const SearchConfig& config, std::int64_t learned, const Sam
 
 SampleCounts CountsOf(const SearchConfig& config, std::int64_t all) {
   const QualityConfig& quality = config.quality;
+  // By default, half of the samples are held out (docs/decisions/0008).
   return {.trials =
               std::max(quality.samples, quality.most_samples > 0 ? quality.most_samples : all / 2),
           .all = all};

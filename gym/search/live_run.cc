@@ -95,6 +95,7 @@ void LiveRun::LogAttempt(const cost::Attempt& attempt) {
 }
 
 void LiveRun::Tick() {
+  // The journal syncs every record, so ticks are at least a second apart.
   constexpr double kSeconds = 1;
   const double used = time_.Used();
   if (used - ticked_ < kSeconds) return;

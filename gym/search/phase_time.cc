@@ -18,6 +18,7 @@ constexpr std::int64_t kFinalTimings = 3;
 double PartEnd(const TimeBudget& time, double part) {
   constexpr double kTail = time_parts::kSensitivities + time_parts::kFinalists +
                            time_parts::kExplanation + time_parts::kAnswer;
+  // No part may use the time that is reserved for what follows the trials.
   return std::min(time.Used() + part * time.seconds(), (1 - kTail) * time.seconds());
 }
 
@@ -95,6 +96,7 @@ double SecondsOfTrial(std::span<const Trial> trials) {
     if (++count > kFirst) later += trial.seconds;
   }
   if (count == 0) return 0;
+  // With up to four trials all count, as two or fewer would be left.
   return count > 2 * kFirst ? later / static_cast<double>(count - kFirst)
                             : all / static_cast<double>(count);
 }

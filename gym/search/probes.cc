@@ -174,6 +174,8 @@ std::optional<double> TimeProbe(const SearchProblem& problem, cost::Evaluator& e
 std::size_t PlannedProbes(std::size_t probes, double seconds, double each) {
   if (each * static_cast<double>(probes) <= seconds) return probes;
   const auto most = static_cast<std::size_t>(seconds / each);  // fewer than `probes`
+  // A power of two, so that small differences of a probe's time do not change the plan
+  // (docs/decisions/0017).
   return std::min(probes, std::bit_floor(std::max(most, kFewestProbes)));
 }
 

@@ -143,6 +143,7 @@ struct Finishing {
 bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& findings) {
   const FinalSamples& samples = with.samples;
   LiveRun& run = with.run;
+  // The time for writing the answer is kept back.
   const auto late = [&](double seconds) {
     return with.time.limited() && with.time.Left() <= seconds + kAnswerSeconds;
   };
@@ -155,6 +156,7 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
   findings.held_out_from = samples.held_out_from;
   findings.warnings = samples.warnings;
   findings.judged_hash = samples.hash;
+  // Trainings of an interrupted run count if they were judged on the same samples.
   if (auto before = run.StoredFindings(); before && before->judged_hash == samples.hash) {
     findings.recipes = std::move(before->recipes);
   }
@@ -265,6 +267,7 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
   const cost::MachineFacts machine = cost::ReadMachine();
   const FinalSamples samples = MakeFinalSamples(config, *prepared.graph, *task);
 
+  // All that can fail because of the config lies before the first change to the run directory.
   host.listener.ReportStart();
   LiveRun run(config, paths, time, LiveOptionsOf(options), host.listener);
   for (const std::string& warning : samples.warnings) run.log().Warn(warning);
@@ -280,6 +283,8 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
     std::optional<Findings> confirmed;
     std::vector<Trial> heard = run.EarlierTrials();
     std::optional<double> most;
+    // A goal that trials reach is confirmed by retraining. The time reserved for finalists follows
+    // that of trials.
     const TrialHooks hooks{
         .confirm = [&](const std::vector<Trial>& claims) -> std::optional<bool> {
           Findings found;
@@ -294,6 +299,7 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
         .tail =
             [&](const Progress& progress) {
               if (progress.last != nullptr) heard.push_back(*progress.last);
+              // Fixed at the first call, as the time that is left shrinks while trials run.
               if (!most) most = time_parts::kAfterTrials * time.Left();
               return std::min(FinishingSeconds(config, SecondsOfTrial(heard)), *most);
             }};

@@ -49,6 +49,7 @@ std::optional<double> Margin(const Draws& draws) {
   const double of_seeds = kStudent.at(count - 2) * std::sqrt(squares / (n - 1) / n);
   // All trainings are judged on the same samples, so averaging does not reduce the sampling error.
   const double of_samples = 1.96 * Mean(draws.errors);
+  // Independent errors add up as squares.
   return std::hypot(of_seeds, of_samples);
 }
 
@@ -183,6 +184,8 @@ bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials
     estimate.AddLeft(static_cast<double>(left) * StepsOf(*chosen[i]));
   }
   bool late = false;
+  // Every finalist is trained once before any is trained again, so that an early end leaves all
+  // comparable.
   for (std::size_t repeat = 0; repeat < kRecipeRepeats && !late; ++repeat) {
     for (std::size_t i = 0; i < chosen.size() && !late; ++i) {
       RecipeFinalist& recipe = findings.recipes[i];
@@ -195,6 +198,7 @@ bool TrainFinalists(const Objective& objective, const std::vector<Trial>& trials
           ", repeat " + std::to_string(repeat + 1) + "/" + std::to_string(kRecipeRepeats) + " | ";
       how.say(at + estimate.Text(0));
       TrainSettings settings = recipe.recipe;
+      // Trials used the recipe's own seed, so the seeds after it favour no recipe.
       settings.seed += repeat + 1;
       const auto outcome =
           how.train(settings, [&](double share) { how.say(at + estimate.Text(share * steps)); });

@@ -168,6 +168,8 @@ Seeds SeedsFrom(const EarlierSearch& earlier, const SearchSetup& now,
   const std::string difference = Difference(earlier, now, problem);
   std::set<Assignment> anchors;
   for (const auto& [name, assignment] : problem.Anchors()) anchors.insert(assignment);
+  // Trials that must be measured again take at most half of this search's trials; the rest is the
+  // agent's.
   const std::size_t most =
       difference.empty() ? fitting.size() : static_cast<std::size_t>(now.config.trials + 1) / 2;
   for (Trial& trial : Promising(ToObjective(now.config.objective), fitting)) {

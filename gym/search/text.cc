@@ -40,6 +40,7 @@ std::string ReasonsOf(const std::vector<Trial>& trials) {
 
 std::string SignedPoints(double points) {
   const std::string text = Formatted("%+.2f", points);
+  // What rounds to 0 has no sign.
   return text.find_first_not_of("+-0.") == std::string::npos ? "0.00" : text;
 }
 
@@ -95,6 +96,7 @@ std::string IntervalsText(const cost::Quality& quality) {
 std::string IntervalsText(const cost::Outcome& outcome) {
   if (!outcome.latency) return IntervalsText(outcome.quality);
   const cost::Latency& latency = *outcome.latency;
+  // Speed is the inverse of the ratio, so the ends of the interval change places.
   std::string text = Formatted("%.3fx", 1 / latency.ratio) +
                      Formatted(" (%.3f", 1 / latency.ratio_high) +
                      Formatted(" to %.3f), ", 1 / latency.ratio_low);

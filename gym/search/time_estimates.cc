@@ -44,6 +44,7 @@ std::map<std::string, double> TimesOf(const cost::Profile& profile,
     for (const std::string& node : step.nodes) {
       if (layers.contains(node)) own.push_back(node);
     }
+    // A profile times steps, so it does not tell how fused layers share one.
     for (const std::string& layer : own) {
       times[layer] += step.median_ns / static_cast<double>(own.size());
     }
@@ -97,6 +98,7 @@ Assignment UniformAssignment(const SearchProblem& problem, double value) {
       assignment[i] = static_cast<std::int32_t>(it - decision.values.begin());
     }
   }
+  // Rules between decisions may forbid the same value for all.
   return MakeLegal(problem.MaskFunction(), std::move(assignment));
 }
 
@@ -128,6 +130,7 @@ std::optional<UniformTimes> TimeModels(const std::vector<double>& values,
   constexpr std::int64_t kRuns = 20;
   const Result<std::vector<cost::Profile>> profiles = evaluator.ProfileSteps(models, kRuns, stop);
   lost = lost || (!profiles.ok() && WasLost(profiles.failure()));
+  // The first profile is that of the uncompressed model.
   if (!profiles.ok() || profiles.value().size() != models.size() + 1) return std::nullopt;
   UniformTimes times;
   for (const cost::StepProfile& step : profiles.value()[0].steps) times.whole += step.median_ns;
@@ -211,6 +214,7 @@ bool AddTimeEstimates(const SearchProblem& problem, const Graph& graph,
   const auto times = TimeModels(values, models, layers, evaluator, stop, lost);
   if (!times) return !lost;
   AdditiveCost ratio = TimeEffects(problem.decisions(), timed.layers, *times);
+  // latency is a ratio to the uncompressed model; latency_ms is the same in milliseconds.
   AdditiveCost ms = ratio;
   ms.offset = times->whole * 1e-6;
   for (std::vector<double>& effects : ms.effects) {

@@ -39,7 +39,7 @@ using Stop = std::function<bool()>;
 /// Compares students with the teacher on samples, batch by batch, with the trainer's arithmetic.
 class Judge {
  public:
-  /// Samples from index `fresh_from` on are held out and also judged separately; 0 = none.
+  /// Samples from index `held_out_from` on are held out and also judged separately; 0 = none.
   Judge(cost::Dataset samples, std::int64_t held_out_from, std::int64_t batch, TrainProgram teacher,
         TrainProgram student)
       : samples_(std::move(samples)),
@@ -63,6 +63,7 @@ class Judge {
                                                         const Stop& stop) {
     if (!Prepare(stop)) return std::nullopt;
     TrainProgram student = student_;
+    // Students differ in trained values alone, so the program is built once.
     for (std::size_t i = 0; i < student.parameters.size(); ++i) {
       student.constants.at(student.parameters[i].constant).values = result.values.at(i);
     }
@@ -75,6 +76,7 @@ class Judge {
       const std::vector<Tensor> outputs = RunProgram(student, {&part.inputs, 1});
       const std::vector<Tensor>& wanted = wanted_.at(at++);
       auto failure = meter.Add(wanted, outputs, part.labels);
+      // The held-out samples are judged by the same outputs, without a second run.
       if (!failure && IsHeldOut(first)) failure = held_out.Add(wanted, outputs, part.labels);
       // The caller treats this like a training whose loss is no longer finite.
       if (failure) throw UserError(failure->detail);
@@ -137,9 +139,11 @@ std::shared_ptr<const envs::TrainingTask> MakeTrainingTask(const SearchConfig& c
   task->settings.batch = BatchSize(graph, distill.batch);
   task->settings.threads = config.threads;
   task->settings.seed = config.seed;
+  // The hash covers all that a recipe's result depends on besides the recipe.
   Sha256 hash;
   hash.Add(DistillHash(graph, student, task->settings, {}, {&train.inputs, train.labels}));
   hash.Add(test.inputs.Raw());
+  // Labels decide the accuracy drop.
   hash.Add(std::as_bytes(std::span(test.labels)));
   task->hash = hash.Hex();
   const auto judge = std::make_shared<Judge>(

@@ -49,6 +49,7 @@ std::optional<TrialTime> TimeRecipe(SearchProblem& problem, const std::function<
   time.seconds = time.mean = SecondsSince(start);
   time.failure = tried->failure;
   const auto costs = problem.Prior().costs;
+  // The time of a training grows with its steps.
   const auto steps = tried->metrics.find(std::string(envs::kTrainSteps));
   const auto cost = costs.find(std::string(envs::kTrainSteps));
   if (steps != tried->metrics.end() && cost != costs.end()) {

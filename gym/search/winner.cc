@@ -20,6 +20,7 @@ std::vector<std::size_t> RankTrials(const Objective& objective, std::span<const 
     return std::pair(Violation(objective, trials[i].evaluation),
                      ObjectiveValues(objective, trials[i].evaluation));
   };
+  // Pairs compare the violation first, so no gain in an objective makes up for a missed limit.
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return ranked;
@@ -41,6 +42,7 @@ std::optional<std::size_t> NearestToLimits(const Objective& objective,
 }
 
 bool IsSlower(const cost::Outcome& outcome) {
+  // Then even the fast end of the interval is slower.
   return outcome.latency && outcome.latency->ratio_low > 1;
 }
 

@@ -53,6 +53,7 @@ Read ReadOne(const std::string& folder) {
   FeasibleFront front(objective);
   double seconds = 0;
   for (const Trial& trial : ReadStudy(journal.records).trials) {
+    // Repeated trials copy earlier results and took no time.
     seconds += trial.repeated ? 0 : trial.seconds;
     ComparedTrial& compared = read.run.trials.emplace_back();
     compared.seconds = seconds;

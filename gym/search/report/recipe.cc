@@ -41,6 +41,7 @@ std::optional<Measured> MeanOf(const RecipeFinalist& recipe, const std::string& 
   const double margin = found == recipe.margins.end() ? 0 : found->second;
   Measured measured{
       .value = mean->second, .low = mean->second - margin, .high = mean->second + margin};
+  // Margins are symmetric, but a loss cannot be negative.
   if (metric == envs::kDistillLoss) measured.low = std::max(measured.low, 0.0);
   return measured;
 }

@@ -251,6 +251,7 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, const std::vector<Repo
     if (!row.feasible) row.note = "misses " + MissedText(objective, evaluation) + "; " + row.note;
     rows.push_back(std::move(row));
   }
+  // The uncompressed model on other targets, timed with the finalists.
   for (const Compared& compared : run.findings.compared) {
     ReportFinalist row{.label = "f32 on " + compared.target};
     const Result<cost::Outcome>& result = compared.result;
@@ -402,6 +403,7 @@ WrittenReport WriteReport(const RunPaths& paths, const TaskRegistry& tasks) {
   input.decisions = run.setup.decisions;
   input.study = run.study;
   const Objective objective = ToObjective(run.setup.config.objective);
+  // Trials of one strategy share its measurement, and the first of them caused it.
   for (const Trial& trial : run.study.trials) {
     input.feasible.push_back(IsFeasible(objective, trial));
     input.missed.push_back(MissedText(objective, trial.evaluation));
