@@ -17,6 +17,7 @@ constexpr std::string_view kMoving = "moving data";
 std::vector<ReportStep> Usable(const std::vector<ReportStep>& steps) {
   std::vector<ReportStep> usable;
   for (const ReportStep& step : steps) {
+    // Comparisons with NaN are false, so this drops it too; the bound keeps sums finite.
     if (step.ms > 0 && step.ms < 1e12) usable.push_back(step);
   }
   return usable;
@@ -91,6 +92,7 @@ Html BreakdownSection(const ReportInput& input) {
   const std::vector<ReportStep> after = Usable(input.steps_after);
   if (before.empty() && after.empty()) return {};
   const PrecisionColors colors(input);
+  // Both bars have the same scale, so their lengths compare.
   const double longest = std::max(Total(before), Total(after));
   return Markup(
       "<section id='breakdown'><h2>Where the time goes</h2><p class='muted'>Each block is a step "

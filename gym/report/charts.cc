@@ -86,10 +86,12 @@ PlotAxis MetricAxis(const ReportInput& input, const ReportAxis& axis,
     reach(*baseline);
   }
   const auto limit = Finite(axis.limit);
+  // Some of the area beyond the limit shows the trials that narrowly miss it.
   if (limit) reach(baseline ? *limit + 0.6 * std::max(0.0, *limit - *baseline) : *limit);
   if (all.empty()) return MakeAxis(0, 1, 5);
   const double least = *std::min_element(all.begin(), all.end());
   const double high = RobustHigh(all, inside.value_or(least));
+  // The margin keeps the outermost marks off the frame.
   const double margin = (high - least) * 0.04;
   return MakeAxis(least - margin, high + margin, 6);
 }
@@ -148,6 +150,8 @@ Html Front(std::span<const ReportMark> marks, const PlotAxis& x, const PlotAxis&
     front.push_back(&mark);
   }
   if (front.empty()) return {};
+  // In this order a trial is on the front exactly if its second value is below those of all before
+  // it.
   std::sort(front.begin(), front.end(), [](const auto* a, const auto* b) {
     return std::pair(*a->latency, *a->quality) < std::pair(*b->latency, *b->quality);
   });
@@ -173,6 +177,7 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
   const PlotFrame frame;
   const double lane = frame.bottom - 10;
   PlotAxis y = MetricAxis(input, input.latency, marks, &ReportMark::latency);
+  // Below the values, failed trials have a lane of their own.
   y.from = frame.bottom - 22;
   y.to = frame.top;
   double last = 1;
@@ -200,6 +205,7 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
   }
   svg += BestSoFar(marks, x, y);
   svg += FailedLane(marks, x, lane);
+  // A label avoids all marks, so they are drawn before the first label is placed.
   PlotLabels labels(frame);
   Html names;
   for (const ReportMark* mark : ByRank(marks)) {
@@ -261,6 +267,7 @@ Html ScatterChart(const ReportInput& input, std::span<const ReportMark> marks) {
   for (const ReportMark* mark : order) {
     if (!mark->quality || (mark->anchor.empty() && !mark->best)) continue;
     std::string name = mark->best ? "best: trial " + std::to_string(mark->number) : mark->anchor;
+    // The arrow says that the true place is above the plot.
     if (*mark->quality > y.high) name += " \xE2\x86\x91";
     svg += labels.Place(x.Clamped(*mark->latency), y.Clamped(*mark->quality), name);
   }

@@ -79,6 +79,7 @@ PlotAxis ValueAxis(const ComparisonView& view) {
     for (const Step& step : steps) values.push_back(step.value);
   }
   if (values.empty()) return MakeAxis(0, 1, 5);
+  // The best value of every search stays visible; poor first values may lie beyond the axis.
   const double high = RobustHigh(values, worst_best);
   const double margin = (high - least) * 0.04;
   return MakeAxis(least - margin, high + margin, 6);

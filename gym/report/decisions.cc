@@ -71,6 +71,7 @@ std::vector<Html> ReasonsOf(const ReportInput& input, std::span<const ReportMark
                             const ReportMark& winner, const Assignment& chosen) {
   std::vector<Html> reasons(input.decisions.size());
   for (std::size_t i = 0; i < marks.size(); ++i) {
+    // A repeated trial copies one that is listed already.
     if (marks[i].repeated) continue;
     const Trial& trial = input.study.trials[i];
     const auto differs = OnlyDifference(chosen, trial.assignment);

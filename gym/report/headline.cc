@@ -20,6 +20,7 @@ std::string Verdict(const ReportHeadline& headline) {
   if (headline.configuration.empty()) return "No configuration was found.";
   const auto speed_up = Known(headline.speed_up);
   if (!speed_up) return "The speed of the best configuration is not known.";
+  // An interval that contains 1 does not exclude equal speed.
   if (speed_up->low <= 1 && speed_up->high >= 1) {
     return "No significant difference in speed to the uncompressed model.";
   }
@@ -68,6 +69,7 @@ Html LatencyTile(const ReportHeadline& headline) {
 
 std::string Signed(double value, int digits) {
   const std::string text = Fixed(std::abs(value), digits);
+  // The text decides, as what rounds to 0 has no sign.
   const bool zero = text.find_first_not_of("0.") == std::string::npos;
   return (zero ? "\xC2\xB1" : value < 0 ? "\xE2\x88\x92" : "+") + text;
 }
@@ -136,6 +138,7 @@ Html AxisTile(const ReportInput& input, const ReportAxis& axis, std::span<const 
   std::string detail = baselines.empty() ? "" : "baselines: " + baselines;
   if (const auto mean = FinalOn(input, axis)) {
     best = mean->value;
+    // A recipe without margin has no interval.
     if (mean->high > mean->value) {
       detail = "95 % interval " + OnAxis(mean->low, axis, 3) + " to " +
                OnAxis(mean->high, axis, 3) + (detail.empty() ? "" : "; ") + detail;

@@ -24,12 +24,15 @@ Decoded Decode(std::string_view text) {
   const unsigned char lead = byte(0);
   if (lead < 0x80) return {lead, 1};
   const std::size_t bytes = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  // 0xC0 and 0xC1 begin only overlong forms; above 0xF4 the code would exceed 0x10FFFF.
   if (lead < 0xC2 || lead > 0xF4 || text.size() < bytes) return {};
+  // The mask keeps the lead byte's own bits: 5, 4 or 3.
   char32_t code = lead & (0x7FU >> bytes);
   for (std::size_t i = 1; i < bytes; ++i) {
     if ((byte(i) & 0xC0U) != 0x80U) return {};
     code = (code << 6U) | (byte(i) & 0x3FU);
   }
+  // By length: smaller codes are overlong forms.
   constexpr std::array<char32_t, 5> kLeast = {0, 0, 0x80, 0x800, 0x10000};
   const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
   if (code < kLeast[bytes] || surrogate || code > 0x10FFFF) return {};
@@ -113,6 +116,7 @@ std::string Significant(std::optional<double> value, int digits) {
   const auto end = std::to_chars(text.data(), text.data() + text.size(), *value,
                                  std::chars_format::scientific, digits - 1);
   std::string out(text.data(), end.ptr);
+  // to_chars writes at least two digits of the exponent: 1e-05 becomes 1e-5.
   const std::size_t zero = out.find("e-0");
   return zero == std::string::npos ? out : out.erase(zero + 2, 1);
 }
@@ -121,6 +125,7 @@ std::string Exact(std::optional<double> value) {
   value = Finite(value);
   if (!value) return "";
   std::array<char, 64> text{};
+  // The shortest text that reads back as the same number.
   const auto end = std::to_chars(text.data(), text.data() + text.size(), *value);
   return {text.data(), end.ptr};
 }
@@ -137,6 +142,7 @@ std::string Bytes(std::optional<double> bytes) {
   constexpr std::array<std::string_view, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
   double value = *bytes;
   std::size_t unit = 0;
+  // From 999.5 on, rounding would print 1000.
   while (std::abs(value) >= 999.5 && unit + 1 < kUnits.size()) {
     value /= 1000;
     ++unit;

@@ -34,6 +34,7 @@ std::optional<Importance> Of(const ReportInput& input, std::span<const ReportMar
   std::vector<double> values;
   for (std::size_t i = 0; i < marks.size(); ++i) {
     const Assignment& assignment = input.study.trials[i].assignment;
+    // Failed trials have no value, and repeated ones would count a result twice.
     if (marks[i].failed || marks[i].repeated || !(marks[i].*field)) continue;
     if (!Fits(input, assignment)) continue;
     assignments.push_back(assignment);
@@ -44,6 +45,7 @@ std::optional<Importance> Of(const ReportInput& input, std::span<const ReportMar
 
 Html Predicted(const std::string& title, const std::optional<Importance>& importance) {
   if (!importance) return {};
+  // A negative share means that the model predicts worse than the mean does.
   const double share = std::max(0.0, importance->predicted);
   return Markup(" ", title, ": ", Percent(share, 0), ".");
 }
@@ -93,6 +95,7 @@ Pole OfMetric(const ReportInput& input, const ReportAxis& axis, std::span<const 
     if (MustShow(input, mark)) usual = std::max(usual, values.back());
   }
   const double low = values.empty() ? 0 : *std::min_element(values.begin(), values.end());
+  // Outliers lie at the end of the axis, except those that must be visible.
   pole.axis = MakeAxis(low, RobustHigh(values, std::max(usual, low)), 4);
   return pole;
 }
@@ -138,6 +141,7 @@ std::string Short(const std::string& text) {
   constexpr std::size_t kMost = 17;
   if (text.size() <= kMost) return text;
   std::size_t cut = text.size() - kMost + 3;
+  // Bytes 10xxxxxx continue a character, so the cut moves past them.
   while (cut < text.size() && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) ++cut;
   return "..." + text.substr(cut);
 }
@@ -184,6 +188,7 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
   Html svg = Markup("<svg class='plot' id='parallel' viewBox='0 0 ", frame.width, " ", frame.height,
                     "' data-brush='", frame.top, " ", frame.bottom,
                     "' role='group' aria-label='Choices and results, one line for each trial'>");
+  // The axes, with the names of choices or with ticks.
   for (std::size_t i = 0; i < poles.size(); ++i) {
     Pole& pole = poles[i];
     pole.axis.from = frame.bottom;
@@ -204,6 +209,7 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
     if (!pole.labels.empty()) continue;
     for (const double tick : pole.axis.ticks) label(tick, Fixed(tick, pole.axis.digits));
   }
+  // A line of each trial, broken where a value is absent.
   for (const std::size_t index : drawn) {
     Html path;
     bool pen = false;  // whether the line continues

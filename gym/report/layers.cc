@@ -147,6 +147,7 @@ void PrecisionColors::Add(const std::string& choice) {
   const auto others = std::count_if(colors_.begin(), colors_.end(), [](const auto& item) {
     return item.second >= static_cast<int>(kKnown.size());
   });
+  // Further choices share the last colour.
   colors_[choice] =
       std::min(static_cast<int>(kKnown.size() + static_cast<std::size_t>(others)), kColors - 1);
 }

@@ -15,6 +15,7 @@ namespace {
 std::optional<double> Value(const Trial& trial, const ReportAxis& axis) {
   const auto it = trial.evaluation.metrics.find(axis.metric);
   if (it == trial.evaluation.metrics.end()) return std::nullopt;
+  // The bound keeps sums and differences of coordinates finite.
   if (!std::isfinite(it->second) || std::abs(it->second) > 1e100) return std::nullopt;
   return it->second / axis.scale;
 }
@@ -120,6 +121,7 @@ std::string WithUnit(std::optional<double> value, const ReportAxis& axis) {
   // comparable.
   const double scale = std::abs(Finite(axis.limit).value_or(Finite(axis.baseline).value_or(0)));
   const bool usual = !axis.counts && scale > 1e-6 && scale < 1e6;
+  // A scale of 0.5 gives 3 decimals, one of 50 gives 1.
   const int digits = usual ? std::max(0, 3 - static_cast<int>(std::ceil(std::log10(scale)))) : 0;
   return (usual ? Fixed(value, digits) : OnAxis(value, axis, 3)) + (axis.unit.empty() ? "" : " ") +
          axis.unit;

@@ -24,6 +24,7 @@ std::string Base64OfHex(std::string_view hex) {
     for (std::size_t k = 0; k < 6; ++k) {
       bits = bits << 4U | (i + k < hex.size() ? HexValue(hex[i + k]) : 0U);
     }
+    // One byte that is left gives 2 letters, two bytes give 3; padding fills the group.
     const std::size_t letters = i + 6 <= hex.size() ? 4 : (hex.size() - i) / 2 + 1;
     for (std::size_t k = 0; k < 4; ++k) {
       out += k < letters ? kLetters[bits >> (18 - 6 * k) & 63U] : '=';
@@ -57,6 +58,7 @@ std::string ScriptedPage(const std::string& title, const Html& body) {
   Html scripts;
   for (const std::string_view text : {PageScript(), ChartLibrary(), ChartScript()}) {
     if (text.empty()) continue;
+    // The policy allows exactly these scripts, by their hashes.
     allowed += Markup(" &#39;sha256-", Base64OfHex(Sha256Hex(std::string(text))), "&#39;");
     scripts += Markup("<script>", Html{std::string(text)}, "</script>");
   }

@@ -21,6 +21,7 @@ constexpr std::string_view kInk = "#1b1f24";
 /// Returns the i-th colour: one of the palette first, then light colours whose hues are far apart.
 std::string ColourAt(std::size_t i) {
   if (i < kColours.size()) return std::string(kColours.at(i));
+  // 360 / phi^2 degrees: multiples of it divide the circle most evenly, however many there are.
   constexpr double kGoldenAngle = 137.508;
   const double hue = std::fmod(kGoldenAngle * static_cast<double>(i), 360);
   std::string colour = "#";
@@ -79,6 +80,7 @@ std::vector<Place> PlaceBoxes(const PartitionView& view) {
   std::vector<Place> places(view.boxes.size());
   std::map<std::size_t, std::size_t> taken;
   for (std::size_t i = 0; i < places.size(); ++i) {
+    // Boxes are in order of execution, so those that a box reads have ranks already.
     for (const std::size_t from : view.boxes[i].reads) {
       places[i].rank = std::max(places[i].rank, places[from].rank + 1);
     }
@@ -107,6 +109,7 @@ Html Drawing(const PartitionView& view) {
   const auto y = [&](const Place& place) {
     return kMargin + static_cast<double>(place.rank) * kStepY;
   };
+  // A box lies below all that it reads, as its rank is greater.
   Html lines;
   Html boxes;
   for (std::size_t i = 0; i < view.boxes.size(); ++i) {

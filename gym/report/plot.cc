@@ -29,7 +29,9 @@ PlotAxis MakeAxis(double low, double high, int count) {
     low -= half;
     high += half;
   }
+  // Divided first, so that the difference cannot overflow.
   const double rough = high / count - low / count;
+  // Ticks at 1, 2 or 5 times a power of ten are easy to read.
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   const double lead = rough / power;
   const double step = power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10);
@@ -37,9 +39,11 @@ PlotAxis MakeAxis(double low, double high, int count) {
   axis.low = low;
   axis.high = high;
   // Multiply the step instead of adding it up, so that rounding errors do not accumulate.
+  // The tolerance keeps a tick at the end of an axis that rounding moved beyond it.
   const double first = std::ceil(low / step - 1e-9);
   const int most = static_cast<int>(std::floor(high / step + 1e-9) - first);
   for (int i = 0; i <= most; ++i) axis.ticks.push_back((first + i) * step);
+  // A step of 1, 2 or 5 times 10^-k needs k decimals.
   axis.digits = std::clamp(static_cast<int>(std::ceil(-std::log10(step) - 1e-9)), 0, 12);
   return axis;
 }
@@ -119,6 +123,7 @@ Html PlotLabels::Place(double x, double y, const std::string& text) {
   // Upper estimate of the width of a letter at 12 pixels, for the fonts that browsers may choose.
   const double width = 6.8 * static_cast<double>(shown.size());
   std::optional<Rect> best;
+  // Of equally good places the first wins: right of the point, at its height.
   for (const double dx : {11.0, -width - 11, -width / 2, 4.0, -width - 4}) {
     for (const double dy : {4.0, -12.0, 22.0, -28.0, 38.0}) {
       if (dy == 4.0 && std::abs(dx) < 11) continue;  // would cover the point itself

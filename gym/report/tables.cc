@@ -36,6 +36,7 @@ PlotAxis WhiskerAxis(const std::vector<ReportFinalist>& finalists, std::optional
   }
   const double low = least.value_or(0);
   const double high = most.value_or(0);
+  // The least margin keeps an axis of equal values from being empty.
   const double margin = std::max((high - low) * 0.05, baseline ? 0.01 : 1e-12);
   PlotAxis axis;
   axis.low = std::max(low - margin, -1e100);
@@ -57,6 +58,7 @@ Html Whisker(const ReportFinalist& finalist, const PlotAxis& axis, std::optional
   const std::string state = finalist.feasible ? "feasible" : "infeasible";
   return Markup("<svg class='whisker ", state, "' viewBox='0 0 ", kWhiskerWidth,
                 " 20' role='img' aria-label='interval ", text(low), " to ", text(high), "'>", line,
+                // Even a very narrow interval stays visible.
                 "<rect class='interval' x='", left, "' width='",
                 std::max(axis.Clamped(high) - left, 1.5),
                 "' y='5' height='10' rx='2'/><line class='middle' x1='", axis.Clamped(value),

@@ -31,6 +31,7 @@ struct Stretch {
 std::vector<ReportTask> Usable(const std::vector<ReportTask>& tasks) {
   std::vector<ReportTask> usable;
   for (const ReportTask& task : tasks) {
+    // Comparisons with NaN are false, so this drops such tasks too.
     const bool sane = task.from >= 0 && task.to >= task.from && task.to < 1e12;
     if (sane) usable.push_back(task);
   }
@@ -39,6 +40,7 @@ std::vector<ReportTask> Usable(const std::vector<ReportTask>& tasks) {
 
 const ReportMark* MarkOf(const ReportTask& task, std::span<const ReportMark> marks) {
   if (!task.trial) return nullptr;
+  // Marks are in order of trial numbers.
   const auto it = std::lower_bound(
       marks.begin(), marks.end(), *task.trial,
       [](const ReportMark& mark, std::uint64_t number) { return mark.number < number; });
@@ -61,6 +63,7 @@ Html Bar(const ReportTask& task, const ReportMark* mark, const PlotAxis& x, doub
   tip += mark != nullptr ? mark->tip : "no trial: a measurement of one decision alone";
   const double left = x.PixelOf(task.from / unit);
   const Html trial = mark != nullptr ? Markup(" data-trial='", mark->number, "'") : Html{};
+  // Even a very short task stays visible.
   return Markup("<rect class='mark ", state, "' x='", left, "' y='", y + 3, "' width='",
                 std::max(1.0, x.PixelOf(task.to / unit) - left), "' height='", kRow - 6, "'", trial,
                 " data-tip='", tip, "'/>");
@@ -91,6 +94,7 @@ Html Table(const std::map<std::int64_t, Load>& loads, double seconds) {
 Html TimelineSection(const ReportInput& input, std::span<const ReportMark> marks) {
   const std::vector<ReportTask> tasks = Usable(input.tasks);
   if (tasks.empty()) return {};
+  // Time and results of each worker.
   Stretch all{tasks.front().from, tasks.front().to};
   std::map<std::int64_t, Load> loads;
   for (const ReportTask& task : tasks) {
@@ -100,6 +104,7 @@ Html TimelineSection(const ReportInput& input, std::span<const ReportMark> marks
     load.busy += task.to - task.from;
     ++(task.end == "lost" ? load.lost : task.end == "nothing" ? load.nothing : load.results);
   }
+  // The table has all workers, the chart only the first ones.
   std::map<std::int64_t, std::size_t> rows;
   for (const auto& [worker, load] : loads) {
     if (rows.size() < kMaxRows) rows.emplace(worker, rows.size());
