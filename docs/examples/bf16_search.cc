@@ -21,7 +21,7 @@ class Bf16Problem final : public msc::envs::StrategyProblem {
 
  private:
   const std::vector<msc::gym::Decision>& DoDecisions() const override { return decisions_; }
-  msc::Strategy StrategyOf(const msc::gym::Assignment& assignment) const override {
+  msc::Strategy DoStrategyOf(const msc::gym::Assignment& assignment) const override {
     msc::Strategy strategy = Undecided();
     for (std::size_t i = 0; i < decisions_.size(); ++i) {
       strategy.quantize.layers[decisions_[i].name] =

@@ -41,6 +41,11 @@ StrategyProblem::StrategyProblem(std::string_view id, const ModelContext& contex
   model_hash_ = GraphHash(*context.graph);
 }
 
+Strategy StrategyProblem::StrategyOf(const gym::Assignment& assignment) const {
+  gym::CheckLegal(decisions(), MaskFunction(), assignment);
+  return DoStrategyOf(assignment);
+}
+
 Strategy StrategyProblem::Undecided() const {
   if (context_.base != nullptr) return *context_.base;
   Strategy strategy;
@@ -68,7 +73,7 @@ void StrategyProblem::Measure(cost::Measure what, std::span<const gym::Assignmen
                               const Done& done, const std::function<bool()>& stop) {
   std::vector<cost::Candidate> candidates;
   for (const gym::Assignment& assignment : batch) {
-    candidates.push_back({.strategy = StrategyOf(assignment), .measure = what});
+    candidates.push_back({.strategy = DoStrategyOf(assignment), .measure = what});
   }
   const auto report = [&](std::size_t index, const Result<cost::Outcome>& result) {
     done(index, ToEvaluation(result, StrategyHash(candidates.at(index).strategy)));
@@ -128,7 +133,7 @@ std::size_t StrategyProblem::DoParallelism() const {
 }
 
 std::string StrategyProblem::DoDescribe(const gym::Assignment& assignment) const {
-  return ToJson(StrategyOf(assignment));
+  return ToJson(DoStrategyOf(assignment));
 }
 
 std::string StrategyProblem::DoHash() const {
@@ -141,6 +146,12 @@ std::string StrategyProblem::DoHash() const {
   if (context_.base != nullptr) hash.Add(StrategyHash(*context_.base) + "\n");
   hash.Add(Meaning());
   return hash.Hex();
+}
+
+StrategyProblem& AsStrategyProblem(gym::SearchProblem& problem) {
+  auto* strategies = dynamic_cast<StrategyProblem*>(&problem);
+  Check(strategies != nullptr, "the candidates of a measured task are strategies");
+  return *strategies;
 }
 
 }  // namespace msc::envs

@@ -25,6 +25,8 @@ class StrategyProblem : public gym::SearchProblem {
  public:
   /// Throws UserError, naming the env `id`, if the context lacks a model or an evaluator.
   StrategyProblem(std::string_view id, const ModelContext& context);
+  /// Returns the strategy that the assignment stands for. Throws UserError as Describe does.
+  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const;
 
  protected:
   [[nodiscard]] const ModelContext& context() const { return context_; }
@@ -33,7 +35,7 @@ class StrategyProblem : public gym::SearchProblem {
   [[nodiscard]] Strategy Undecided() const;
 
  private:
-  [[nodiscard]] virtual Strategy StrategyOf(const gym::Assignment& assignment) const = 0;
+  [[nodiscard]] virtual Strategy DoStrategyOf(const gym::Assignment& assignment) const = 0;
   /// Returns a strategy whose layers all have the fewest channels and the narrowest types that any
   /// assignment gives them, for the lower bounds in bounds.h. Other decisions do not matter.
   /// Nothing: sizes and times have no bound.
@@ -69,5 +71,9 @@ class StrategyProblem : public gym::SearchProblem {
   ModelContext context_;
   std::string model_hash_;
 };
+
+/// Returns the problem of a task whose candidates are strategies (SearchTask::measured) as such.
+/// Throws InternalError for any other problem.
+[[nodiscard]] StrategyProblem& AsStrategyProblem(gym::SearchProblem& problem);
 
 }  // namespace msc::envs

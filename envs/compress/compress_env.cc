@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "compiler/base/error.h"
-#include "envs/common/strategy_problem.h"
 #include "envs/common/work.h"
 #include "envs/distill/train_choices.h"
 #include "envs/partition/place_choices.h"
@@ -228,7 +227,7 @@ class CompressProblem final : public StrategyProblem {
     return choices;
   }
 
-  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+  [[nodiscard]] Strategy DoStrategyOf(const gym::Assignment& assignment) const override {
     Strategy strategy =
         layers_.StrategyOf(context_, ChoicesOf(Kind::kLayer, assignment), Undecided().model_hash);
     strategy.prune =
@@ -344,7 +343,7 @@ PlaceContext PlacesOf(const CompressContext& context) {
           .unsupported_on = context.unsupported_on};
 }
 
-std::unique_ptr<gym::SearchProblem> MakeCompressProblem(const CompressContext& context) {
+std::unique_ptr<StrategyProblem> MakeCompressProblem(const CompressContext& context) {
   return std::make_unique<CompressProblem>(context);
 }
 

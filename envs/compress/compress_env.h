@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "envs/common/strategy_problem.h"
 #include "envs/compress/compress_config.h"
 #include "envs/partition/place_choices.h"
 #include "envs/prune/prune_env.h"
@@ -54,7 +55,6 @@ struct CompressContext : QuantizeContext, ChannelContext, KernelContext {
 /// recipe, 0 for the decisions of Quantize-v0); then the features of Prune-v0, ScheduleChoices,
 /// PlaceChoices or Quantize-v0 (1 for a recipe), padded with 0. Throws UserError if the context
 /// lacks a model or an evaluator, or the model has nothing to prune or no layer to quantize.
-[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakeCompressProblem(
-    const CompressContext& context);
+[[nodiscard]] std::unique_ptr<StrategyProblem> MakeCompressProblem(const CompressContext& context);
 
 }  // namespace msc::envs

@@ -10,7 +10,6 @@
 
 #include "compiler/base/error.h"
 #include "compiler/partition/search/search.h"
-#include "envs/common/strategy_problem.h"
 
 namespace msc::envs {
 namespace {
@@ -205,7 +204,7 @@ class PartitionProblem final : public StrategyProblem {
     return decisions_;
   }
 
-  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+  [[nodiscard]] Strategy DoStrategyOf(const gym::Assignment& assignment) const override {
     CoverProblem problem = priced_.at(static_cast<std::size_t>(assignment.at(0)));
     std::vector<PartitionRegion> regions;
     for (FlowIndex node = 0; node < problem.flow.size(); ++node) {
@@ -373,7 +372,7 @@ class CoverEvaluator final : public cost::Evaluator {
 
 }  // namespace
 
-std::unique_ptr<gym::SearchProblem> MakePartitionProblem(const PartitionContext& context) {
+std::unique_ptr<StrategyProblem> MakePartitionProblem(const PartitionContext& context) {
   return std::make_unique<PartitionProblem>(context);
 }
 

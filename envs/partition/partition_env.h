@@ -6,6 +6,7 @@
 #include "compiler/partition/problem.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/model_context.h"
+#include "envs/common/strategy_problem.h"
 
 namespace msc::envs {
 
@@ -38,7 +39,7 @@ struct PartitionContext : ModelContext {
 ///
 /// Throws UserError if the context lacks a model, an evaluator or candidates, the cost of a
 /// candidate is unknown, no cover exists, or a price is negative or listed twice.
-[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakePartitionProblem(
+[[nodiscard]] std::unique_ptr<StrategyProblem> MakePartitionProblem(
     const PartitionContext& context);
 
 /// Makes an evaluator that computes the cost of a strategy's partition from the costs of its

@@ -11,7 +11,6 @@
 #include "compiler/base/hash.h"
 #include "compiler/compress/prune/choose.h"
 #include "envs/common/quantity.h"
-#include "envs/common/strategy_problem.h"
 #include "envs/common/work.h"
 
 namespace msc::envs {
@@ -93,7 +92,7 @@ class PruneProblem final : public StrategyProblem {
     return decisions_;
   }
 
-  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+  [[nodiscard]] Strategy DoStrategyOf(const gym::Assignment& assignment) const override {
     Strategy strategy = Undecided();
     const std::size_t groups = choices_.decisions().size();
     strategy.prune = choices_.PlanOf(std::span(assignment).first(groups),
@@ -248,7 +247,7 @@ void FitToSamples(const ModelContext& context, Strategy& strategy) {
   strategy.quantize.activations.clear();  // the scales of the unpruned model do not apply
 }
 
-std::unique_ptr<gym::SearchProblem> MakePruneProblem(const PruneContext& context) {
+std::unique_ptr<StrategyProblem> MakePruneProblem(const PruneContext& context) {
   return std::make_unique<PruneProblem>(context);
 }
 

@@ -11,7 +11,7 @@
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/prune/score.h"
 #include "envs/common/model_context.h"
-#include "gym/core/problem.h"
+#include "envs/common/strategy_problem.h"
 
 namespace msc::envs {
 
@@ -48,7 +48,7 @@ inline constexpr std::array<std::int64_t, 3> kAlignments = {8, 16, 1};
 /// Features of a group, each in [0, 1]: position in the network, share of its layers in the
 /// multiply-adds and in the bytes, units / 4096, layers it cuts / 16. Throws UserError if the
 /// context lacks a model or an evaluator, or nothing in the model can be pruned.
-[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakePruneProblem(const PruneContext& context);
+[[nodiscard]] std::unique_ptr<StrategyProblem> MakePruneProblem(const PruneContext& context);
 
 /// The decisions of that env, shared by all envs that decide about channels.
 class PruneChoices {

@@ -6,7 +6,6 @@
 
 #include "compiler/base/error.h"
 #include "compiler/ops/op.h"
-#include "envs/common/strategy_problem.h"
 #include "envs/quantize/quantize_choices.h"
 
 namespace msc::envs {
@@ -37,7 +36,7 @@ class QuantizeProblem final : public StrategyProblem {
     return choices_.decisions();
   }
 
-  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+  [[nodiscard]] Strategy DoStrategyOf(const gym::Assignment& assignment) const override {
     return choices_.StrategyOf(context_, assignment, Undecided().model_hash);
   }
 
@@ -127,7 +126,7 @@ std::vector<std::vector<double>> LayerFeatures(const Graph& canonical,
   return rows;
 }
 
-std::unique_ptr<gym::SearchProblem> MakeQuantizeProblem(const QuantizeContext& context) {
+std::unique_ptr<StrategyProblem> MakeQuantizeProblem(const QuantizeContext& context) {
   return std::make_unique<QuantizeProblem>(context);
 }
 

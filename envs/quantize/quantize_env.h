@@ -6,8 +6,8 @@
 
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/strategy/strategy.h"
+#include "envs/common/strategy_problem.h"
 #include "envs/quantize/quantize_choices.h"
-#include "gym/core/problem.h"
 
 namespace msc::envs {
 
@@ -23,8 +23,7 @@ namespace msc::envs {
 /// weights, kernel size / 8, input and output channels / 4096. For tied layers (TiedLayers) the
 /// shares are added up; a decision about all layers has position 1 and else 0. Throws UserError if
 /// the context lacks a model or an evaluator, or the model has no such layer.
-[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakeQuantizeProblem(
-    const QuantizeContext& context);
+[[nodiscard]] std::unique_ptr<StrategyProblem> MakeQuantizeProblem(const QuantizeContext& context);
 
 /// Returns the model's quantizable layers, each with the precisions to choose from.
 [[nodiscard]] std::vector<QuantizableLayer> OfferedLayers(const QuantizeContext& context);

@@ -8,7 +8,6 @@
 #include "compiler/compress/prune/prune.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/compile.h"
-#include "envs/common/strategy_problem.h"
 
 namespace msc::envs {
 namespace {
@@ -63,7 +62,7 @@ class ScheduleProblem final : public StrategyProblem {
     return decisions_;
   }
 
-  [[nodiscard]] Strategy StrategyOf(const gym::Assignment& assignment) const override {
+  [[nodiscard]] Strategy DoStrategyOf(const gym::Assignment& assignment) const override {
     Strategy strategy = Undecided();
     for (std::size_t i = 0; i < kernels_->size(); ++i) {
       const auto choice = static_cast<std::size_t>(assignment.at(i));
@@ -108,7 +107,7 @@ class ScheduleProblem final : public StrategyProblem {
 
 }  // namespace
 
-std::unique_ptr<gym::SearchProblem> MakeScheduleProblem(const ScheduleContext& context) {
+std::unique_ptr<StrategyProblem> MakeScheduleProblem(const ScheduleContext& context) {
   return std::make_unique<ScheduleProblem>(context);
 }
 

@@ -5,6 +5,7 @@
 
 #include "compiler/strategy/schedule.h"
 #include "envs/common/model_context.h"
+#include "envs/common/strategy_problem.h"
 
 namespace msc::envs {
 
@@ -24,7 +25,6 @@ struct ScheduleContext : ModelContext {
 /// used for latency (StrategyProblem), is the work of a kernel with several schedules. Throws
 /// UserError if the context lacks a
 /// model or an evaluator, or there is nothing to choose.
-[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakeScheduleProblem(
-    const ScheduleContext& context);
+[[nodiscard]] std::unique_ptr<StrategyProblem> MakeScheduleProblem(const ScheduleContext& context);
 
 }  // namespace msc::envs

@@ -32,10 +32,10 @@ bool WasLost(const Result<cost::Outcome>& result) {
 }
 
 /// Returns the bytes of the uncompressed model's weights.
-std::optional<std::int64_t> BytesOf(const SearchProblem& problem, cost::Evaluator& evaluator,
-                                    const Stop& stop) {
+std::optional<std::int64_t> BytesOf(const envs::StrategyProblem& problem,
+                                    cost::Evaluator& evaluator, const Stop& stop) {
   const Assignment none(problem.decisions().size(), 0);
-  const cost::Candidate candidate{.strategy = StrategyFromJson(problem.Describe(none), "a probe"),
+  const cost::Candidate candidate{.strategy = problem.StrategyOf(none),
                                   .measure = cost::Measure::kQuality};
   std::optional<std::int64_t> bytes;
   evaluator.Evaluate(
@@ -132,7 +132,7 @@ class SharedTables {
 struct Work {
   const SearchHost& host;
   const RunPaths& paths;
-  const SearchProblem& problem;
+  const envs::StrategyProblem& problem;
   Measuring& measuring;
   const Say& say;
   const Stop& stop;
@@ -200,8 +200,8 @@ void NoteShort(const SearchConfig& config, Prepared& prepared) {
 }  // namespace
 
 void PrepareEstimates(const SearchHost& host, const SearchConfig& config, const RunPaths& paths,
-                      const TimeBudget& time, const SearchProblem& problem, Measuring& measuring,
-                      const Say& say, const Stop& stop, Prepared& prepared) {
+                      const TimeBudget& time, const envs::StrategyProblem& problem,
+                      Measuring& measuring, const Say& say, const Stop& stop, Prepared& prepared) {
   if (auto own = TableOf(paths)) {
     if (!own->problem_hash.empty() && own->problem_hash != problem.Hash()) {
       throw UserError("'" + paths.folder +

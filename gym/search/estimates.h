@@ -3,7 +3,7 @@
 #include <functional>
 #include <string>
 
-#include "gym/core/problem.h"
+#include "envs/common/strategy_problem.h"
 #include "gym/search/config.h"
 #include "gym/search/host.h"
 #include "gym/search/measuring.h"
@@ -28,8 +28,8 @@ namespace msc::gym {
 /// from; one cached in the same folder of outcomes, or that of the run config.from, if made under
 /// the same conditions. UserError if the run directory's table belongs to another config.
 void PrepareEstimates(const SearchHost& host, const SearchConfig& config, const RunPaths& paths,
-                      const TimeBudget& time, const SearchProblem& problem, Measuring& measuring,
-                      const std::function<void(const std::string&)>& say,
+                      const TimeBudget& time, const envs::StrategyProblem& problem,
+                      Measuring& measuring, const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, Prepared& prepared);
 
 }  // namespace msc::gym

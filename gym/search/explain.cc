@@ -37,10 +37,10 @@ struct Step {
 };
 
 /// Returns for each decision the first of its OtherChoices that is legal and changes the strategy.
-std::vector<Step> StepsOf(const SearchProblem& problem, const Assignment& winner,
+std::vector<Step> StepsOf(const envs::StrategyProblem& problem, const Assignment& winner,
                           const std::vector<std::size_t>& decisions) {
   const ChoiceMask mask = problem.MaskFunction();
-  const std::string described = problem.Describe(winner);
+  const std::string chosen = StrategyHash(problem.StrategyOf(winner));
   std::vector<Step> steps;
   for (const std::size_t i : decisions) {
     const Decision& decision = problem.decisions().at(i);
@@ -48,11 +48,11 @@ std::vector<Step> StepsOf(const SearchProblem& problem, const Assignment& winner
       Assignment other = winner;
       other[i] = choice;
       if (!IsLegal(mask, other)) continue;
-      const std::string text = problem.Describe(other);
-      if (text == described) continue;
+      Strategy strategy = problem.StrategyOf(other);
+      if (StrategyHash(strategy) == chosen) continue;
       steps.push_back({.decision = i,
                        .choice = decision.choices.at(static_cast<std::size_t>(choice)),
-                       .strategy = StrategyFromJson(text, "a neighbour of the winner")});
+                       .strategy = std::move(strategy)});
       break;
     }
   }
@@ -250,7 +250,7 @@ std::vector<std::int32_t> OtherChoices(const Decision& decision, std::int32_t ch
   return others;
 }
 
-void ExplainWinner(double seconds, double after, const SearchProblem& problem,
+void ExplainWinner(double seconds, double after, const envs::StrategyProblem& problem,
                    cost::LocalEvaluator& evaluator,
                    const std::function<void(const std::string&)>& say,
                    const std::function<bool()>& stop, SearchResult& result) {

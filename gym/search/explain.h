@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cost/measure/local_evaluator.h"
-#include "gym/core/problem.h"
+#include "envs/common/strategy_problem.h"
 #include "gym/search/findings.h"
 #include "gym/search/search_result.h"
 #include "gym/study/trial.h"
@@ -30,7 +30,7 @@ namespace msc::gym {
 /// `seconds` are used up or `stop` returns true; the results so far are in
 /// result.findings.neighbours. Does nothing without a winner. `after` is the time of later phases,
 /// for the displayed eta.
-void ExplainWinner(double seconds, double after, const SearchProblem& problem,
+void ExplainWinner(double seconds, double after, const envs::StrategyProblem& problem,
                    cost::LocalEvaluator& evaluator,
                    const std::function<void(const std::string&)>& say,
                    const std::function<bool()>& stop, SearchResult& result);

@@ -51,7 +51,7 @@ class Finals {
  public:
   using Say = std::function<void(const std::string&)>;
   using Stop = std::function<bool()>;
-  Finals(const SearchTask& task, const SearchConfig& config, SearchProblem& problem,
+  Finals(const SearchTask& task, const SearchConfig& config, const envs::StrategyProblem& problem,
          cost::LocalEvaluator& evaluator, const FinalTime& time, const Say& say, const Stop& stop,
          SearchResult& result)
       : task_(task),
@@ -115,10 +115,10 @@ class Finals {
     std::size_t index = 0;  // into trials_
   };
 
-  /// Returns the strategy of an assignment. Several assignments may have the same one; finalists
-  /// must differ.
-  [[nodiscard]] std::string MeaningOf(std::size_t index) const {
-    return problem_.Describe(trials_[index].assignment);
+  /// Returns the hash of a trial's strategy. Several trials may have the same one; finalists must
+  /// differ.
+  [[nodiscard]] std::string HashOf(std::size_t index) const {
+    return StrategyHash(problem_.StrategyOf(trials_[index].assignment));
   }
 
   [[nodiscard]] std::size_t MostJudged() const { return kJudgedPerFinalist * config_.finalists; }
@@ -137,7 +137,7 @@ class Finals {
         break;
       }
       ++next_;
-      if (!taken_.emplace(MeaningOf(index), trials_[index].number).second) continue;
+      if (!taken_.emplace(HashOf(index), trials_[index].number).second) continue;
       auto judged = JudgeTrial(index);
       if (!judged) return false;
       ++judged_;
@@ -198,7 +198,7 @@ class Finals {
     const auto index = FindUncompressedTrial(objective_, trials_);
     if (!index) return true;
     const std::uint64_t number =
-        taken_.emplace(MeaningOf(*index), trials_[*index].number).first->second;
+        taken_.emplace(HashOf(*index), trials_[*index].number).first->second;
     const auto find = [&] {
       return std::find_if(findings_.finalists.begin(), findings_.finalists.end(),
                           [&](const Finalist& finalist) { return finalist.trial == number; });
@@ -252,7 +252,7 @@ class Finals {
     Judged judged;
     judged.index = index;
     judged.finalist.trial = trial.number;
-    judged.finalist.strategy = StrategyFromJson(problem_.Describe(trial.assignment), "a trial");
+    judged.finalist.strategy = problem_.StrategyOf(trial.assignment);
     // Trials keep no weights. Fitting is repeatable bit by bit.
     auto fitted = evaluator_.Fit(judged.finalist.strategy, stop_);
     if (!fitted) return std::nullopt;
@@ -372,8 +372,7 @@ class Finals {
                                         [&](const Miss& missed) { return missed.index == index; });
       auto result = envs::RecordedOutcome(trial.evaluation);
       if (rejected || !result) continue;
-      auto fitted = evaluator_.Fit(StrategyFromJson(problem_.Describe(trial.assignment), "a trial"),
-                                   asked_to_stop_);
+      auto fitted = evaluator_.Fit(problem_.StrategyOf(trial.assignment), asked_to_stop_);
       if (!fitted || !fitted->ok()) continue;
       findings_.finalists.push_back({.trial = trial.number,
                                      .strategy = std::move(*fitted).value(),
@@ -392,7 +391,7 @@ class Finals {
 
   const SearchTask& task_;
   const SearchConfig& config_;
-  SearchProblem& problem_;
+  const envs::StrategyProblem& problem_;
   cost::LocalEvaluator& evaluator_;
   const FinalTime& time_;
   const Say& say_;
@@ -403,7 +402,7 @@ class Finals {
   Objective objective_;
   Objective timeless_;
   std::vector<std::size_t> ranked_;
-  std::map<std::string, std::uint64_t> taken_;  // first trial taken of each strategy
+  std::map<std::string, std::uint64_t> taken_;  // first trial taken, by hash of the strategy
   std::vector<Miss> missed_;
   std::size_t next_ = 0;
   std::size_t judged_ = 0;
@@ -414,9 +413,9 @@ class Finals {
 
 }  // namespace
 
-void MeasureFinalists(const SearchTask& task, const SearchConfig& config, SearchProblem& problem,
-                      cost::LocalEvaluator& evaluator, const FinalTime& time,
-                      const std::function<void(const std::string&)>& say,
+void MeasureFinalists(const SearchTask& task, const SearchConfig& config,
+                      const envs::StrategyProblem& problem, cost::LocalEvaluator& evaluator,
+                      const FinalTime& time, const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, SearchResult& result) {
   (void)Finals(task, config, problem, evaluator, time, say, stop, result).Run();
 }

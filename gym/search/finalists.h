@@ -4,7 +4,7 @@
 #include <string>
 
 #include "cost/measure/local_evaluator.h"
-#include "gym/core/problem.h"
+#include "envs/common/strategy_problem.h"
 #include "gym/search/config.h"
 #include "gym/search/phase_time.h"
 #include "gym/search/search_result.h"
@@ -23,9 +23,9 @@ namespace msc::gym {
 /// If time is short, judges fewer trials and times them once, for a part of the time. Results that
 /// it has no time for are taken from the trials, so that there is always a result. `shortened` of
 /// the findings says so.
-void MeasureFinalists(const SearchTask& task, const SearchConfig& config, SearchProblem& problem,
-                      cost::LocalEvaluator& evaluator, const FinalTime& time,
-                      const std::function<void(const std::string&)>& say,
+void MeasureFinalists(const SearchTask& task, const SearchConfig& config,
+                      const envs::StrategyProblem& problem, cost::LocalEvaluator& evaluator,
+                      const FinalTime& time, const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, SearchResult& result);
 
 }  // namespace msc::gym

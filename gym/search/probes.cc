@@ -53,13 +53,13 @@ std::vector<Probe> LegalProbes(const SearchProblem& problem) {
   return probes;
 }
 
-std::vector<cost::Candidate> CandidatesOf(const SearchProblem& problem,
+std::vector<cost::Candidate> CandidatesOf(const envs::StrategyProblem& problem,
                                           const std::vector<Probe>& probes) {
   std::vector<cost::Candidate> candidates;
   for (const Probe& probe : probes) {
     const Assignment alone = ChangeOneDecision(problem.decisions(), probe.decision, probe.choice);
-    candidates.push_back({.strategy = StrategyFromJson(problem.Describe(alone), "a probe"),
-                          .measure = cost::Measure::kQuality});
+    candidates.push_back(
+        {.strategy = problem.StrategyOf(alone), .measure = cost::Measure::kQuality});
   }
   return candidates;
 }
@@ -116,7 +116,7 @@ Assignment ChangeOneDecision(const std::vector<Decision>& decisions, std::size_t
   return assignment;
 }
 
-ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator,
+ProbeRun ProbeQuality(const envs::StrategyProblem& problem, cost::Evaluator& evaluator,
                       const ProbeLimits& limits, const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop) {
   std::vector<Probe> probes = LegalProbes(problem);
@@ -156,7 +156,7 @@ std::size_t CountProbes(const SearchProblem& problem) {
   return LegalProbes(problem).size();
 }
 
-std::optional<double> TimeProbe(const SearchProblem& problem, cost::Evaluator& evaluator,
+std::optional<double> TimeProbe(const envs::StrategyProblem& problem, cost::Evaluator& evaluator,
                                 const std::function<bool()>& stop) {
   std::vector<Probe> probes = LegalProbes(problem);
   probes.resize(std::min(probes.size(), kFewestProbes));
@@ -179,8 +179,9 @@ std::size_t PlannedProbes(std::size_t probes, double seconds, double each) {
   return std::min(probes, std::bit_floor(std::max(most, kFewestProbes)));
 }
 
-void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
-                        double after, const std::function<void(const std::string&)>& say,
+void MeasureSensitivity(const envs::StrategyProblem& problem, cost::Evaluator& evaluator,
+                        double seconds, double after,
+                        const std::function<void(const std::string&)>& say,
                         const std::function<bool()>& stop, Findings& findings) {
   const std::vector<Decision>& decisions = problem.decisions();
   const ProbeRun run =

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cost/model/evaluator.h"
+#include "envs/common/strategy_problem.h"
 #include "gym/core/problem.h"
 #include "gym/search/findings.h"
 
@@ -40,8 +41,8 @@ struct ProbeLimits {
 };
 /// Probes decisions in an order that is spread over the model, until a limit is reached or `stop`
 /// returns true. `say` receives progress texts.
-[[nodiscard]] ProbeRun ProbeQuality(const SearchProblem& problem, cost::Evaluator& evaluator,
-                                    const ProbeLimits& limits,
+[[nodiscard]] ProbeRun ProbeQuality(const envs::StrategyProblem& problem,
+                                    cost::Evaluator& evaluator, const ProbeLimits& limits,
                                     const std::function<void(const std::string&)>& say,
                                     const std::function<bool()>& stop);
 
@@ -50,7 +51,7 @@ struct ProbeLimits {
 /// Returns the seconds of a probe: the mean of ProbeQuality's first ones, run one after another, so
 /// that the number of workers does not matter. Returns nothing without probes or if `stop` returned
 /// true.
-[[nodiscard]] std::optional<double> TimeProbe(const SearchProblem& problem,
+[[nodiscard]] std::optional<double> TimeProbe(const envs::StrategyProblem& problem,
                                               cost::Evaluator& evaluator,
                                               const std::function<bool()>& stop);
 /// Returns how many of `probes` to run in `seconds`, one after another, if one takes `each`: all,
@@ -60,8 +61,9 @@ struct ProbeLimits {
 
 /// Runs ProbeQuality for at most `seconds` and fills `sensitivities` and `probed` of the findings.
 /// `after` is the time of later phases, for the displayed eta.
-void MeasureSensitivity(const SearchProblem& problem, cost::Evaluator& evaluator, double seconds,
-                        double after, const std::function<void(const std::string&)>& say,
+void MeasureSensitivity(const envs::StrategyProblem& problem, cost::Evaluator& evaluator,
+                        double seconds, double after,
+                        const std::function<void(const std::string&)>& say,
                         const std::function<bool()>& stop, Findings& findings);
 
 }  // namespace msc::gym

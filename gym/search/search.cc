@@ -11,6 +11,7 @@
 #include "compiler/base/file.h"
 #include "cost/measure/folder.h"
 #include "cost/measure/local_evaluator.h"
+#include "envs/common/strategy_problem.h"
 #include "gym/search/env.h"
 #include "gym/search/estimates.h"
 #include "gym/search/live_run.h"
@@ -65,10 +66,10 @@ std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem
 /// Returns the fitted strategy of the best trial, for a search that was stopped before it measured
 /// finalists.
 std::optional<Strategy> BestSoFar(const SearchHost& host, const RunPaths& paths,
-                                  const SearchProblem& problem, const StudyResult& study) {
+                                  const envs::StrategyProblem& problem, const StudyResult& study) {
   const Trial& trial = study.trials[*study.best];
   cost::LocalEvaluator local(LocalFor(host.program, paths.folder));
-  auto fitted = local.Fit(StrategyFromJson(problem.Describe(trial.assignment), "a trial"));
+  auto fitted = local.Fit(problem.StrategyOf(trial.assignment));
   if (!fitted || !fitted->ok()) return std::nullopt;
   return std::move(*fitted).value();
 }
@@ -110,7 +111,7 @@ SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
   };
   std::unique_ptr<SearchProblem> made = make_problem();
   PrepareEstimates(
-      host, config, paths, time, *made, *measuring,
+      host, config, paths, time, envs::AsStrategyProblem(*made), *measuring,
       [&](const std::string& text) { host.listener.ReportProgress(text); },
       [&] {
         run.Tick();
@@ -118,13 +119,13 @@ SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
       },
       prepared);
   if (!prepared.estimates.costs.empty()) made = make_problem();  // again, with the estimates
-  SearchProblem& problem = *made;
+  envs::StrategyProblem& problem = envs::AsStrategyProblem(*made);
   std::optional<RacingProblem> race;
   if (config.race) {
     race.emplace(problem, ToObjective(config.objective), RaceOptions(),
                  [&](const std::string& text) { run.log().Warn(text); });
   }
-  SearchProblem& tried = race ? *race : problem;
+  SearchProblem& tried = race ? *race : *made;
   const std::int64_t samples = cost::OpenFolder(paths.prepared()).samples;
   SearchStart start{.setup = SetupOf(config, prepared, problem.decisions(), samples)};
   start.seeds = FindSeeds(paths, start.setup, tried);

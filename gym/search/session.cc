@@ -6,6 +6,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "cost/measure/folder.h"
+#include "envs/common/strategy_problem.h"
 #include "gym/search/calibration.h"
 #include "gym/search/env.h"
 #include "gym/search/estimates.h"
@@ -60,7 +61,7 @@ void SearchSession::PrepareMeasured(const SessionOptions& options) {
                      MeasuringOptions{.workers = options.workers, .cache = options.cache});
   env_ = MakeEnv();
   PrepareEstimates(
-      host_, config_, paths_, time, *env_->problem(), *measuring_,
+      host_, config_, paths_, time, envs::AsStrategyProblem(*env_->problem()), *measuring_,
       [this](const std::string& text) { host_.listener.ReportProgress(text); },
       [this] { return host_.listener.StopRequested(); }, prepared_);
   if (!prepared_.estimates.costs.empty()) env_ = MakeEnv();  // again, with the estimates

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "envs/common/strategy_problem.h"
 #include "gym/search/config.h"
 #include "gym/search/findings.h"
 #include "gym/search/host.h"
@@ -30,7 +31,7 @@ class SearchTail {
     const RunPaths& paths;
     TimeBudget& time;
     LiveRun& run;
-    SearchProblem& problem;  ///< without racing
+    envs::StrategyProblem& problem;  ///< without racing
     const Prepared& prepared;
     std::int64_t samples = 0;  ///< available for judging
   };

@@ -52,10 +52,6 @@ std::map<std::string, double> TimesOf(const cost::Profile& profile,
   return times;
 }
 
-Strategy StrategyOf(const SearchProblem& problem, const Assignment& assignment) {
-  return StrategyFromJson(problem.Describe(assignment), "a probe");
-}
-
 /// What there is to time: the layers that each decision changes, and the values that all decisions
 /// of a kind may have, bits or kHalfOfTheChannels.
 struct Timed {
@@ -63,11 +59,11 @@ struct Timed {
   std::set<double> values;
 };
 
-Timed FindTimed(const SearchProblem& problem, const Graph& graph) {
+Timed FindTimed(const envs::StrategyProblem& problem, const Graph& graph) {
   const std::vector<Decision>& decisions = problem.decisions();
   const PruneSpace space(graph);
   const ChoiceMask mask = problem.MaskFunction();
-  const Strategy without = StrategyOf(problem, Assignment(decisions.size(), 0));
+  const Strategy without = problem.StrategyOf(Assignment(decisions.size(), 0));
   Timed timed;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     std::vector<std::string>& layers = timed.layers.emplace_back();
@@ -75,7 +71,7 @@ Timed FindTimed(const SearchProblem& problem, const Graph& graph) {
     if (!probe) continue;
     const Assignment alone = ChangeOneDecision(decisions, i, *probe);
     if (!IsLegal(mask, alone)) continue;
-    layers = LayersOf(space, without, StrategyOf(problem, alone));
+    layers = LayersOf(space, without, problem.StrategyOf(alone));
     if (decisions[i].quantity == envs::kDensity) timed.values.insert(kHalfOfTheChannels);
     if (decisions[i].quantity != envs::kBits) continue;
     timed.values.insert(decisions[i].values.begin(), decisions[i].values.end());
@@ -108,10 +104,10 @@ bool WasLost(const Failure& failure) {
 
 /// Returns a uniform model that can be timed; nothing if its fit fails. Sets `lost` if another
 /// process ended the fit.
-std::optional<Strategy> UniformModel(const SearchProblem& problem, double value,
+std::optional<Strategy> UniformModel(const envs::StrategyProblem& problem, double value,
                                      cost::LocalEvaluator& evaluator, const Stop& stop,
                                      bool& lost) {
-  Strategy model = StrategyOf(problem, UniformAssignment(problem, value));
+  Strategy model = problem.StrategyOf(UniformAssignment(problem, value));
   // Fitted weights do not change the time and are skipped; fitted scales are needed to run.
   if (value == kHalfOfTheChannels) model.fit = {};
   if (model.fit.samples.empty()) return model;
@@ -193,7 +189,7 @@ AdditiveCost TimeEffects(const std::vector<Decision>& decisions,
   return cost;
 }
 
-bool AddTimeEstimates(const SearchProblem& problem, const Graph& graph,
+bool AddTimeEstimates(const envs::StrategyProblem& problem, const Graph& graph,
                       cost::LocalEvaluator& evaluator, const Stop& stop,
                       std::map<std::string, AdditiveCost>& costs) {
   const Timed timed = FindTimed(problem, graph);

@@ -7,7 +7,7 @@
 
 #include "compiler/ir/graph.h"
 #include "cost/measure/local_evaluator.h"
-#include "gym/core/problem.h"
+#include "envs/common/strategy_problem.h"
 
 namespace msc::gym {
 
@@ -37,7 +37,7 @@ struct UniformTimes {
 /// channels, step by step, and adds estimates of latency and latency_ms. Adds nothing if there is
 /// nothing to time, or if timing fails or is stopped. Returns whether the result is final, i.e. no
 /// other process ended a measurement.
-[[nodiscard]] bool AddTimeEstimates(const SearchProblem& problem, const Graph& graph,
+[[nodiscard]] bool AddTimeEstimates(const envs::StrategyProblem& problem, const Graph& graph,
                                     cost::LocalEvaluator& evaluator,
                                     const std::function<bool()>& stop,
                                     std::map<std::string, AdditiveCost>& costs);

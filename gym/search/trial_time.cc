@@ -9,6 +9,7 @@
 #include "compiler/base/error.h"
 #include "cost/measure/local_evaluator.h"
 #include "envs/common/evaluation.h"
+#include "envs/common/strategy_problem.h"
 #include "envs/distill/distill_env.h"
 #include "gym/search/measuring.h"
 
@@ -59,12 +60,12 @@ std::optional<TrialTime> TimeRecipe(SearchProblem& problem, const std::function<
 }
 
 std::optional<TrialTime> TimeCandidate(const SearchHost& host, const RunPaths& paths,
-                                       const SearchProblem& problem,
+                                       const envs::StrategyProblem& problem,
                                        const std::function<bool()>& stop) {
   TrialTime time;
   std::optional<Strategy> specimen;
   for (const auto& [name, assignment] : problem.Anchors()) {
-    Strategy strategy = StrategyFromJson(problem.Describe(assignment), "a baseline");
+    Strategy strategy = problem.StrategyOf(assignment);
     if (specimen && FittingOf(*specimen) >= FittingOf(strategy)) continue;
     time.baseline = name;
     specimen = std::move(strategy);
@@ -102,7 +103,8 @@ std::string TrialTime::Text() const {
 std::optional<TrialTime> TimeTrial(const SearchTask& task, const SearchHost& host,
                                    const RunPaths& paths, SearchProblem& problem,
                                    const std::function<bool()>& stop) {
-  return task.measured() ? TimeCandidate(host, paths, problem, stop) : TimeRecipe(problem, stop);
+  return task.measured() ? TimeCandidate(host, paths, envs::AsStrategyProblem(problem), stop)
+                         : TimeRecipe(problem, stop);
 }
 
 std::map<std::string, double> BoundsBy(const std::optional<TrialTime>& trial,

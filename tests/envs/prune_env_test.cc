@@ -89,11 +89,11 @@ TEST(PruneEnv, OffersOnlyDensitiesThatMakeADifference) {
             (std::vector<gym::Decision>{
                 {"first", {"1", "0.5"}, "density", {1, 0.5}},
                 {"second", {"1", "0.75", "0.5", "0.25"}, "density", {1, 0.75, 0.5, 0.25}}}));
-  const Strategy pruned = StrategyFromJson(made->Describe({1, 1}), "it");
+  const Strategy pruned = made->StrategyOf({1, 1});
   EXPECT_EQ(pruned.prune.groups.at("first").keep.size(), 4U);
   EXPECT_EQ(pruned.prune.groups.at("second").keep.size(), 12U);
   EXPECT_EQ(pruned.fit.samples, context.fit_hash);
-  EXPECT_TRUE(StrategyFromJson(made->Describe({0, 0}), "it").fit.samples.empty());
+  EXPECT_TRUE(made->StrategyOf({0, 0}).fit.samples.empty());
   EXPECT_EQ(made->Anchors()[1].second, (gym::Assignment{0, 1}));
 }
 
@@ -134,14 +134,14 @@ TEST(PruneEnv, DecidesTheAlignmentWhereItIsLeftOpen) {
   EXPECT_EQ(decisions[2], (gym::Decision{"align", {"x8", "x16", "x1"}, "align", {8, 16, 1}}));
   // 0.625 of 16 units.
   const auto kept = [&](std::int32_t align) {
-    const Strategy strategy = StrategyFromJson(made->Describe({0, 3, align}), "it");
+    const Strategy strategy = made->StrategyOf({0, 3, align});
     const auto it = strategy.prune.groups.find("second");
     return it == strategy.prune.groups.end() ? 16U : it->second.keep.size();
   };
   EXPECT_EQ(kept(0), 8U);
   EXPECT_EQ(kept(1), 16U);
   EXPECT_EQ(kept(2), 10U);
-  EXPECT_TRUE(StrategyFromJson(made->Describe({0, 0, 2}), "it").prune.groups.empty());
+  EXPECT_TRUE(made->StrategyOf({0, 0, 2}).prune.groups.empty());
   EXPECT_EQ(made->Anchors()[2].second.size(), 3U);
   // 32, 128 and, of a layer that keeps its outputs, 32 multiply-adds.
   EXPECT_EQ(made->Prior().relevance, (std::vector<double>{32.0 / 192, 128.0 / 192, 0}));
@@ -160,7 +160,7 @@ TEST(PruneEnv, DecidesTheFirstGroupsAloneWhereTheContextSaysHowMany) {
   const auto& decisions = made->decisions();
   ASSERT_EQ(decisions.size(), 1U);
   EXPECT_EQ(decisions[0].name, "first");
-  const Strategy strategy = StrategyFromJson(made->Describe({4}), "it");
+  const Strategy strategy = made->StrategyOf({4});
   EXPECT_EQ(strategy.prune.groups.at("first").keep.size(), 4U);
   EXPECT_FALSE(strategy.prune.groups.contains("second")) << "whole groups are not in a plan";
   // One in which no density makes a difference does not count.

@@ -168,7 +168,7 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
   for (const auto& [name, assignment] : made->Anchors()) anchors.push_back(name);
   EXPECT_EQ(anchors, (std::vector<std::string>{"f32", "int8", "w4a8", "bf16"}));
   const auto strategy_of = [&](const gym::Assignment& assignment) {
-    return StrategyFromJson(made->Describe(assignment), "it");
+    return made->StrategyOf(assignment);
   };
   const Strategy nearest = strategy_of({0, 3, 1, 0});
   EXPECT_EQ(nearest.quantize.layers.at("second"), Precision::kInt8);
@@ -208,11 +208,11 @@ TEST_F(QuantizeEnv, DecidesTheFirstLayersAloneWhereTheOfferSaysHowMany) {
   context_.quantize = {.ranges = {"minmax", "mse"}, .range_of = "layer", .first_layers = 1};
   context_.scales_by_range = {{"minmax", context_.scales}, {"mse", context_.scales}};
   const auto made = MakeQuantizeProblem(context_);
-  const gym::SearchProblem& problem = *made;
+  const StrategyProblem& problem = *made;
   EXPECT_EQ(problem.decisions(),
             (std::vector<gym::Decision>{{"first", {"f32", "bf16", "int8"}, "bits", {32, 16, 8}},
                                         {"first range", {"minmax", "mse"}}}));
-  const Strategy strategy = StrategyFromJson(problem.Describe({2, 0}), "it");
+  const Strategy strategy = problem.StrategyOf({2, 0});
   const PrecisionByLayer layers = {{"first", Precision::kInt8}, {"second", Precision::kF32}};
   EXPECT_EQ(strategy.quantize.layers, layers);
   EXPECT_EQ(problem.Anchors()[1],
@@ -251,7 +251,7 @@ TEST_F(QuantizeEnv, DecidesOnceForLayersOfTheSameWeights) {
   EXPECT_EQ(decisions[0], (gym::Decision{"once", {"f32", "int8"}, "bits", {32, 8}}))
       << "what both can be";
   EXPECT_EQ(decisions[1].name, "stage1.a");
-  const Strategy strategy = StrategyFromJson(made->Describe({1, 0, 1}), "it");
+  const Strategy strategy = made->StrategyOf({1, 0, 1});
   EXPECT_EQ(strategy.quantize.layers, (PrecisionByLayer{{"once", Precision::kInt8},
                                                         {"again", Precision::kInt8},
                                                         {"stage1.a", Precision::kF32},
@@ -265,8 +265,7 @@ TEST_F(QuantizeEnv, DecidesOnceForLayersOfTheSameWeights) {
   context_.quantize.first_layers = 1;
   made = MakeQuantizeProblem(context_);
   ASSERT_EQ(made->decisions().size(), 1U);
-  EXPECT_EQ(StrategyFromJson(made->Describe({1}), "it").quantize.layers.at("again"),
-            Precision::kInt8);
+  EXPECT_EQ(made->StrategyOf({1}).quantize.layers.at("again"), Precision::kInt8);
 }
 
 TEST_F(QuantizeEnv, TiesTheLayersThatTheOfferDoes) {
@@ -277,7 +276,7 @@ TEST_F(QuantizeEnv, TiesTheLayersThatTheOfferDoes) {
   auto made = MakeQuantizeProblem(context_);
   EXPECT_NE(made->Hash(), before);
   ASSERT_EQ(made->decisions().size(), 2U);
-  EXPECT_EQ(StrategyFromJson(made->Describe({0, 2}), "it").quantize.layers,
+  EXPECT_EQ(made->StrategyOf({0, 2}).quantize.layers,
             (PrecisionByLayer{{"once", Precision::kF32},
                               {"again", Precision::kF32},
                               {"stage1.a", Precision::kInt8},
@@ -285,7 +284,7 @@ TEST_F(QuantizeEnv, TiesTheLayersThatTheOfferDoes) {
   context_.quantize.tie = {{"stage1.b", "again"}};
   made = MakeQuantizeProblem(context_);
   ASSERT_EQ(made->decisions().size(), 2U) << "with what is tied already";
-  EXPECT_EQ(StrategyFromJson(made->Describe({2, 0}), "it").quantize.layers,
+  EXPECT_EQ(made->StrategyOf({2, 0}).quantize.layers,
             (PrecisionByLayer{{"once", Precision::kInt8},
                               {"again", Precision::kInt8},
                               {"stage1.a", Precision::kF32},

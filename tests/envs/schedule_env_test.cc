@@ -44,7 +44,7 @@ TEST(ScheduleEnv, DecidesOnceForLayersOfEqualKernels) {
       made->decisions(),
       (std::vector<gym::Decision>{{"conv 3x3", {"direct 6x2 rows", "direct 4x3 channels unroll 2"}},
                                   {"product", {"direct 6x2 rows"}}}));
-  const Strategy other = StrategyFromJson(made->Describe({1, 0}), "it");
+  const Strategy other = made->StrategyOf({1, 0});
   EXPECT_EQ(other.target, "native");
   EXPECT_EQ(other.schedules, (std::map<std::string, KernelSchedule>{{"a", kOther}, {"b", kOther}}));
 }
@@ -67,9 +67,9 @@ TEST(ScheduleEnv, KeepsWhatItBeginsWith) {
   context.base = std::make_shared<const Strategy>(base);
   const auto made = MakeScheduleProblem(context);
   EXPECT_NE(made->Hash(), plain);
-  EXPECT_EQ(StrategyFromJson(made->Describe({0, 0}), "it"), base);
+  EXPECT_EQ(made->StrategyOf({0, 0}), base);
   base.schedules = {{"a", kOther}, {"b", kOther}};
-  EXPECT_EQ(StrategyFromJson(made->Describe({1, 0}), "it"), base);
+  EXPECT_EQ(made->StrategyOf({1, 0}), base);
 }
 
 TEST(ScheduleEnv, ShowsWhatKernelsDoOfTheModel) {

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/base/error.h"
+#include "envs/common/strategy_problem.h"
 #include "envs/toy/knapsack.h"
 #include "envs/toy/one_max.h"
 #include "gym/core/problem.h"
@@ -124,6 +126,10 @@ TEST(PrecisionKnapsack, EarnsLessBeyondTheBudgetThanAtTheOptimum) {
   gym::StepResult last;
   for (int i = 0; i < 6; ++i) last = env->Step(gym::Point{2});
   EXPECT_DOUBLE_EQ(last.reward, -0.34 - 10 * 0.9);
+}
+
+TEST(AsStrategyProblem, RejectsAProblemWhoseCandidatesAreNoStrategies) {
+  EXPECT_THROW((void)AsStrategyProblem(*MakeOneMaxEnv()->problem()), InternalError);
 }
 
 }  // namespace

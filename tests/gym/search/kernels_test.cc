@@ -106,12 +106,12 @@ TEST_F(SearchKernels, FitWhateverElseIsDecided) {
   context.kernels_of = KernelFinder(config_, prepared_);
   ASSERT_EQ(context.kernels->size(), 3U);
   const auto made = envs::MakeCompressProblem(context);
-  const SearchProblem& problem = *made;
+  const envs::StrategyProblem& problem = *made;
   Rng rng(7);
   std::size_t scheduled = 0;
   for (int i = 0; i < 40; ++i) {
     const Assignment assignment = DrawLegal(problem.decisions(), problem.MaskFunction(), rng);
-    const Strategy strategy = StrategyFromJson(problem.Describe(assignment), "it");
+    const Strategy strategy = problem.StrategyOf(assignment);
     scheduled += strategy.schedules.size();
     const Graph applied = ApplyStrategy(*prepared_.graph, strategy);
     for (const std::int64_t batch : {std::int64_t{1}, config_.quality.batch}) {

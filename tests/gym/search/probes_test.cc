@@ -2,15 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/ir/graph.h"
 #include "compiler/strategy/strategy.h"
 
 namespace msc::gym {
 namespace {
 
+envs::ModelContext ContextOf(cost::Evaluator& evaluator) {
+  return {.graph = std::make_shared<const Graph>(), .evaluator = &evaluator, .target = "native"};
+}
+
 /// Layers that can be f32 or int8.
-class Layers final : public SearchProblem {
+class Layers final : public envs::StrategyProblem {
  public:
-  explicit Layers(std::size_t count) {
+  Layers(std::size_t count, cost::Evaluator& evaluator)
+      : StrategyProblem("Layers-v0", ContextOf(evaluator)) {
     for (std::size_t i = 0; i < count; ++i) {
       decisions_.push_back({"layer" + std::to_string(i), {"f32", "int8"}, "bits", {32, 8}});
     }
@@ -18,17 +24,13 @@ class Layers final : public SearchProblem {
 
  private:
   const std::vector<Decision>& DoDecisions() const override { return decisions_; }
-  std::vector<std::string> DoMetrics() const override { return {"distill_loss"}; }
-  std::string DoHash() const override { return "layers"; }
-  std::string DoDescribe(const Assignment& assignment) const override {
+  Strategy DoStrategyOf(const Assignment& assignment) const override {
     Strategy strategy;
     for (std::size_t i = 0; i < decisions_.size(); ++i) {
       if (assignment[i] == 1) strategy.quantize.layers[decisions_[i].name] = Precision::kInt8;
     }
-    return ToJson(strategy);
+    return strategy;
   }
-  void DoEvaluate(std::span<const Assignment> /*batch*/, const Done& /*done*/,
-                  const std::function<bool()>& /*stop*/) override {}
 
   std::vector<Decision> decisions_;
 };
@@ -66,8 +68,8 @@ TEST(ProbeOf, GoesByWhatChoicesCountAndNotByTheirWords) {
 
 TEST(ProbeQuality, MakesAsManyAsArePlannedSpreadOverTheModel) {
   Batches evaluator;
-  const ProbeRun run =
-      ProbeQuality(Layers(16), evaluator, {.probes = 4, .seconds = 1e9}, kSilent, kNever);
+  const ProbeRun run = ProbeQuality(Layers(16, evaluator), evaluator, {.probes = 4, .seconds = 1e9},
+                                    kSilent, kNever);
   EXPECT_EQ(run.probes, 16U);
   std::vector<std::size_t> decisions;
   for (const auto& [decision, result] : run.result) decisions.push_back(decision);
@@ -76,10 +78,10 @@ TEST(ProbeQuality, MakesAsManyAsArePlannedSpreadOverTheModel) {
 
 TEST(TimeProbe, MakesTwoOneAfterAnother) {
   Batches evaluator;
-  EXPECT_TRUE(TimeProbe(Layers(5), evaluator, kNever));
+  EXPECT_TRUE(TimeProbe(Layers(5, evaluator), evaluator, kNever));
   EXPECT_EQ(evaluator.sizes, (std::vector<std::size_t>{1, 1}));
-  EXPECT_TRUE(TimeProbe(Layers(1), evaluator, kNever));
-  EXPECT_FALSE(TimeProbe(Layers(5), evaluator, [] { return true; }));
+  EXPECT_TRUE(TimeProbe(Layers(1, evaluator), evaluator, kNever));
+  EXPECT_FALSE(TimeProbe(Layers(5, evaluator), evaluator, [] { return true; }));
 }
 
 TEST(PlannedProbes, AreAllOrAPowerOfTwo) {
