@@ -6,23 +6,16 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
-#include "compiler/ir/text.h"
-#include "compiler/ops/op.h"
 #include "compiler/pipeline/compile.h"
-#include "cost/model/evaluator.h"
 #include "envs/compress/compress_env.h"
 #include "envs/partition/place_choices.h"
 #include "gym/core/problem.h"
+#include "tests/envs/compress_context.h"
 
 // What a joint search decides besides channels and precisions.
 
 namespace msc::envs {
 namespace {
-
-class NoEvaluator final : public cost::Evaluator {
-  void DoEvaluate(std::span<const cost::Candidate> /*batch*/, const Done& /*done*/,
-                  const std::function<bool()>& /*stop*/) override {}
-};
 
 // Of the multiply-adds conv1 has 18 %, conv2 73 %, last 9 %.
 constexpr const char* kChain = R"(graph net {
@@ -40,17 +33,7 @@ constexpr const char* kChain = R"(graph net {
 })";
 
 CompressContext Context() {
-  static NoEvaluator evaluator;
-  Graph graph = ParseGraph(kChain);
-  InferTypes(graph);
-  CompressContext context;
-  context.graph = std::make_shared<const Graph>(std::move(graph));
-  context.evaluator = &evaluator;
-  context.target = "native";
-  for (const char* tensor : {"p", "r1", "s", "y"}) context.scales[tensor] = {.scale = 0.5};
-  context.fit_hash = std::string(64, 'a');
-  context.align = 8;
-  return context;
+  return ContextOfGraph(kChain, {"p", "r1", "s", "y"});
 }
 
 CompressContext Placed(std::int64_t pieces) {
@@ -58,10 +41,6 @@ CompressContext Placed(std::int64_t pieces) {
   context.compress.targets = {"native", "onednn"};
   context.compress.pieces = pieces;
   return context;
-}
-
-Strategy StrategyOf(const gym::SearchProblem& problem, const gym::Assignment& assignment) {
-  return StrategyFromJson(problem.Describe(assignment), "it");
 }
 
 std::vector<std::string> NamesOf(const std::vector<gym::Decision>& decisions) {
@@ -107,7 +86,7 @@ TEST(CompressTargets, TakePiecesOfEqualWork) {
 TEST(CompressTargets, BecomeRegionsOfTheModelAsItIsPruned) {
   const auto made = MakeCompressProblem(Placed(0));
   // conv1 target, channels, conv1, conv2 target, conv2, last target, last
-  const Strategy mixed = StrategyOf(*made, {0, 1, 2, 1, 2, 0, 0});
+  const Strategy mixed = made->StrategyOf({0, 1, 2, 1, 2, 0, 0});
   EXPECT_EQ(mixed.target, "native");
   ASSERT_EQ(mixed.partition.size(), 3U);
   EXPECT_EQ(mixed.partition[0],
@@ -125,8 +104,8 @@ TEST(CompressTargets, BecomeRegionsOfTheModelAsItIsPruned) {
     for (const std::string& node : region.nodes) EXPECT_NE(bound.FindNode(node), kNoNode) << node;
   }
   // Neighbours on one target are one region, and one region is none.
-  EXPECT_EQ(StrategyOf(*made, {0, 0, 0, 1, 0, 1, 0}).partition.size(), 2U);
-  const Strategy whole = StrategyOf(*made, {1, 0, 0, 1, 0, 1, 0});
+  EXPECT_EQ(made->StrategyOf({0, 0, 0, 1, 0, 1, 0}).partition.size(), 2U);
+  const Strategy whole = made->StrategyOf({1, 0, 0, 1, 0, 1, 0});
   EXPECT_EQ(whole.target, "onednn");
   EXPECT_TRUE(whole.partition.empty());
 }
@@ -146,7 +125,7 @@ TEST(CompressTargets, RuleOutThePrecisionsThatTheyLack) {
   EXPECT_EQ(mask({0, 0, 0, 1}), (std::vector<bool>{true, true, false})) << "conv2 on onednn";
   EXPECT_EQ(mask({0, 0, 0, 0, 0, 0}), (std::vector<bool>{true, false, true})) << "last on native";
   EXPECT_EQ(mask({0, 0, 0, 0, 0}), (std::vector<bool>{true, true})) << "targets are free";
-  EXPECT_THROW((void)problem.Describe({0, 0, 0, 1, 2, 0, 0}), UserError);
+  EXPECT_THROW((void)made->StrategyOf({0, 0, 0, 1, 2, 0, 0}), UserError);
   // Baselines keep to that.
   const auto anchors = problem.Anchors();
   const auto last = anchors.back();
@@ -246,17 +225,17 @@ TEST(CompressSchedules, AreWishedForBehindTheirFirstLayer) {
                                                           "conv1 schedule", "conv2", "last"}));
   EXPECT_EQ(decisions[2].choices, (std::vector<std::string>{"default", Name(kWide), Name(kDeep)}));
   const std::map<std::string, KernelSchedule> deep = {{"conv1", kDeep}, {"conv2", kDeep}};
-  EXPECT_EQ(StrategyOf(*made, {0, 0, 2, 0, 0}).schedules, deep);
-  EXPECT_TRUE(StrategyOf(*made, {0, 0, 0, 0, 0}).schedules.empty());
+  EXPECT_EQ(made->StrategyOf({0, 0, 2, 0, 0}).schedules, deep);
+  EXPECT_TRUE(made->StrategyOf({0, 0, 0, 0, 0}).schedules.empty());
 }
 
 TEST(CompressSchedules, StayAwayWhereALayerCannotHaveThemOrHasThemByItself) {
   const auto made = MakeCompressProblem(Scheduled());
-  EXPECT_TRUE(StrategyOf(*made, {1, 0, 2, 0, 0}).schedules.empty()) << "pruned";
+  EXPECT_TRUE(made->StrategyOf({1, 0, 2, 0, 0}).schedules.empty()) << "pruned";
   const std::map<std::string, KernelSchedule> wide = {{"conv2", kWide}};
-  EXPECT_EQ(StrategyOf(*made, {0, 2, 1, 0, 0}).schedules, wide) << "conv1 in int8";
+  EXPECT_EQ(made->StrategyOf({0, 2, 1, 0, 0}).schedules, wide) << "conv1 in int8";
   // Then it is the strategy of one that wished for nothing: it is measured once.
-  EXPECT_EQ(StrategyOf(*made, {1, 2, 2, 2, 0}), StrategyOf(*made, {1, 2, 0, 2, 0}));
+  EXPECT_EQ(made->StrategyOf({1, 2, 2, 2, 0}), made->StrategyOf({1, 2, 0, 2, 0}));
 }
 
 TEST(CompressSchedules, AreLookedUpWithScalesThatSamplesHaveYetToGive) {
@@ -270,12 +249,12 @@ TEST(CompressSchedules, AreLookedUpWithScalesThatSamplesHaveYetToGive) {
     return KernelsOf(strategy);
   };
   const auto made = MakeCompressProblem(context);
-  const Strategy wished = StrategyOf(*made, {1, 2, 1, 0, 0});
+  const Strategy wished = made->StrategyOf({1, 2, 1, 0, 0});
   EXPECT_TRUE(wished.quantize.activations.empty());
   EXPECT_EQ(wished.fit.samples, context.fit_hash);
   EXPECT_EQ(asked, 1U);
   // Nobody is asked where nothing is wished for.
-  (void)StrategyOf(*made, {1, 2, 0, 0, 0});
+  (void)made->StrategyOf({1, 2, 0, 0, 0});
   EXPECT_EQ(asked, 1U);
 }
 
@@ -319,14 +298,14 @@ TEST(CompressRecipes, AreInTheStrategyOfWhatCanLearn) {
   // Trained after it was pruned, or after it was quantized, whose scales the samples give then.
   for (const gym::Assignment& assignment :
        {gym::Assignment{1, 0, 0, 0, 2, 1}, {0, 2, 0, 0, 2, 1}}) {
-    const Strategy strategy = StrategyOf(*made, assignment);
+    const Strategy strategy = made->StrategyOf(assignment);
     EXPECT_EQ(strategy.fit.train, plan);
     EXPECT_EQ(strategy.fit.samples, context.fit_hash);
     EXPECT_TRUE(strategy.quantize.activations.empty());
   }
   // The whole model has nothing to learn from itself, nor have those who are not trained.
-  EXPECT_EQ(StrategyOf(*made, {0, 1, 0, 0, 2, 1}), StrategyOf(*made, {0, 1, 0, 0, 0, 0}));
-  EXPECT_EQ(StrategyOf(*made, {1, 2, 0, 0, 0, 0}).fit.train, TrainPlan{});
+  EXPECT_EQ(made->StrategyOf({0, 1, 0, 0, 2, 1}), made->StrategyOf({0, 1, 0, 0, 0, 0}));
+  EXPECT_EQ(made->StrategyOf({1, 2, 0, 0, 0, 0}).fit.train, TrainPlan{});
 }
 
 TEST(CompressRecipes, OfNoEpochsAreOne) {

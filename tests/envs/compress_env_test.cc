@@ -7,18 +7,11 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
-#include "compiler/ir/text.h"
-#include "compiler/ops/op.h"
-#include "cost/model/evaluator.h"
 #include "gym/core/problem.h"
+#include "tests/envs/compress_context.h"
 
 namespace msc::envs {
 namespace {
-
-class NoEvaluator final : public cost::Evaluator {
-  void DoEvaluate(std::span<const cost::Candidate> /*batch*/, const Done& /*done*/,
-                  const std::function<bool()>& /*stop*/) override {}
-};
 
 /// Of f32, bf16 and int8.
 const std::vector<double> kBitsOfEach = {32, 16, 8};
@@ -37,21 +30,7 @@ constexpr const char* kResidual = R"(graph net {
 })";
 
 CompressContext Context(const char* text = kResidual) {
-  static NoEvaluator evaluator;
-  Graph graph = ParseGraph(text);
-  InferTypes(graph);
-  CompressContext context;
-  context.graph = std::make_shared<const Graph>(std::move(graph));
-  context.evaluator = &evaluator;
-  context.target = "native";
-  for (const char* tensor : {"x", "r1", "s", "y"}) context.scales[tensor] = {.scale = 0.5};
-  context.fit_hash = std::string(64, 'a');
-  context.align = 8;
-  return context;
-}
-
-Strategy StrategyOf(const gym::SearchProblem& problem, const gym::Assignment& assignment) {
-  return StrategyFromJson(problem.Describe(assignment), "it");
+  return ContextOfGraph(text, {"x", "r1", "s", "y"});
 }
 
 TEST(CompressEnv, DecidesTheAlignmentLast) {
@@ -64,9 +43,9 @@ TEST(CompressEnv, DecidesTheAlignmentLast) {
   EXPECT_EQ(decisions.back(), (gym::Decision{"align", {"x8", "x16", "x1"}, "align", {8, 16, 1}}));
   gym::Assignment assignment(decisions.size(), 0);
   assignment[0] = 3;  // 0.625 of conv1's 16 channels
-  EXPECT_EQ(StrategyOf(*made, assignment).prune.groups.at("conv1").keep.size(), 8U);
+  EXPECT_EQ(made->StrategyOf(assignment).prune.groups.at("conv1").keep.size(), 8U);
   assignment.back() = 2;
-  EXPECT_EQ(StrategyOf(*made, assignment).prune.groups.at("conv1").keep.size(), 10U);
+  EXPECT_EQ(made->StrategyOf(assignment).prune.groups.at("conv1").keep.size(), 10U);
 }
 
 TEST(CompressEnv, DecidesChannelsOfGroupsAndPrecisionsOfLayers) {
@@ -78,7 +57,7 @@ TEST(CompressEnv, DecidesChannelsOfGroupsAndPrecisionsOfLayers) {
                                         {"conv1", precisions, "bits", kBitsOfEach},
                                         {"conv2", precisions, "bits", kBitsOfEach},
                                         {"last", precisions, "bits", kBitsOfEach}}));
-  const Strategy strategy = StrategyOf(*made, {1, 0, 2, 1});
+  const Strategy strategy = made->StrategyOf({1, 0, 2, 1});
   EXPECT_EQ(strategy.prune.groups.at("conv1").keep.size(), 8U);
   const PrecisionByLayer layers = {
       {"conv1", Precision::kF32}, {"conv2", Precision::kInt8}, {"last", Precision::kBF16}};
@@ -97,26 +76,25 @@ TEST(CompressEnv, LeavesLayersBehindTheFirstAsTheyAre) {
                                         {"conv2", precisions, "bits", kBitsOfEach}}));
   const PrecisionByLayer layers = {
       {"conv1", Precision::kBF16}, {"conv2", Precision::kInt8}, {"last", Precision::kF32}};
-  EXPECT_EQ(StrategyOf(*made, {1, 1, 2}).quantize.layers, layers);
+  EXPECT_EQ(made->StrategyOf({1, 1, 2}).quantize.layers, layers);
   EXPECT_EQ(made->Anchors()[3].second, (gym::Assignment{1, 2, 2}));
 }
 
 TEST(CompressEnv, LeavesTheScalesOfPrunedModelsToTheSamples) {
   const CompressContext context = Context();
   const auto made = MakeCompressProblem(context);
-  const Strategy pruned = StrategyOf(*made, {1, 2, 2, 2});
+  const Strategy pruned = made->StrategyOf({1, 2, 2, 2});
   EXPECT_EQ(pruned.fit.samples, context.fit_hash);
   EXPECT_TRUE(pruned.fit.weights.empty());
   EXPECT_TRUE(pruned.quantize.activations.empty());
   // A whole model needs no fit: the strategy is that of Quantize-v0, and so are cached outcomes.
-  const Strategy whole = StrategyOf(*made, {0, 2, 0, 0});
+  const Strategy whole = made->StrategyOf({0, 2, 0, 0});
   EXPECT_TRUE(whole.fit.samples.empty());
   EXPECT_EQ(whole.quantize.activations.size(), 2U);
   // Without samples the scales of the whole model have to do.
   CompressContext without = Context();
   without.fit_hash.clear();
-  EXPECT_FALSE(
-      StrategyOf(*MakeCompressProblem(without), {1, 2, 2, 2}).quantize.activations.empty());
+  EXPECT_FALSE(MakeCompressProblem(without)->StrategyOf({1, 2, 2, 2}).quantize.activations.empty());
 }
 
 TEST(CompressEnv, DecidesAboutInt8LayersWhatQuantizeDoes) {
@@ -129,14 +107,14 @@ TEST(CompressEnv, DecidesAboutInt8LayersWhatQuantizeDoes) {
   EXPECT_EQ(decisions[1].choices, (std::vector<std::string>{"f32", "bf16", "int8", "w2a8"}));
   EXPECT_EQ(decisions[4], (gym::Decision{"rounding", {"nearest", "reconstruct"}}));
   EXPECT_EQ(decisions[5].name, "align");
-  const Strategy both = StrategyOf(*made, {3, 3, 2, 0, 1, 0});
+  const Strategy both = made->StrategyOf({3, 3, 2, 0, 1, 0});
   EXPECT_EQ(both.quantize.weights.at("conv1").bits, 2);
   EXPECT_EQ(both.quantize.rounding, "reconstruct");
   EXPECT_EQ(both.prune.groups.at("conv1").keep.size(), 8U);
   EXPECT_EQ(both.fit.samples, context.fit_hash);
   // Rounding alone is fitted, too; without integers there is nothing to round.
-  EXPECT_EQ(StrategyOf(*made, {0, 0, 0, 2, 1, 0}).fit.samples, context.fit_hash);
-  EXPECT_TRUE(StrategyOf(*made, {0, 0, 0, 1, 1, 0}).fit.samples.empty());
+  EXPECT_EQ(made->StrategyOf({0, 0, 0, 2, 1, 0}).fit.samples, context.fit_hash);
+  EXPECT_TRUE(made->StrategyOf({0, 0, 0, 1, 1, 0}).fit.samples.empty());
   std::vector<std::string> anchors;
   for (const auto& [name, assignment] : made->Anchors()) anchors.push_back(name);
   EXPECT_EQ(anchors, (std::vector<std::string>{"f32", "int8", "0.75 int8", "0.5 int8", "w2a8",
