@@ -36,7 +36,7 @@ struct Step {
   std::string name;                ///< shown in profiles: "conv1+relu"
   std::string target;              ///< target that made it
   std::vector<std::string> nodes;  ///< names of the graph nodes it computes; empty for a reorder
-  std::string precision;  ///< that really runs: "f32", "bf16", "int8"; "" for data movement
+  std::string precision;  ///< "int8", a type such as "f32" or "i64", or "mixed"; "" for moving data
   std::vector<BufferId> reads;
   std::vector<BufferId> writes;
   /// Computes the step. Several threads may call it at once, each with its own buffers.

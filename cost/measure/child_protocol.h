@@ -67,7 +67,7 @@ struct ChildRequest {
 struct StepProfile {
   std::string name;
   std::string target;
-  std::string precision;           ///< in which it ran; "" for data movement
+  std::string precision;           ///< as Step::precision
   std::vector<std::string> nodes;  ///< graph nodes that it computes; empty for a reorder
   double median_ns = 0;
   std::map<std::string, std::string> precisions = {};  ///< like Step::precisions
