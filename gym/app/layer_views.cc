@@ -14,11 +14,11 @@ std::string Arrow(const std::string& before, const std::string& after) {
 
 std::string QualityText(const cost::Quality& quality) {
   std::string text = "On " + std::to_string(quality.samples) + " samples: distillation loss " +
-                     Significant(quality.kl, 3) + " nats, same class " +
-                     Percent(quality.agreement, 2);
+                     FormatSignificant(quality.kl, 3) + " nats, same class " +
+                     FormatPercent(quality.agreement, 2);
   if (quality.accuracy && quality.reference_accuracy) {
-    text += ", accuracy " + Percent(quality.accuracy, 2) + " (before " +
-            Percent(quality.reference_accuracy, 2) + ")";
+    text += ", accuracy " + FormatPercent(quality.accuracy, 2) + " (before " +
+            FormatPercent(quality.reference_accuracy, 2) + ")";
   }
   return text + ".";
 }
@@ -27,10 +27,10 @@ std::string QualityText(const cost::Quality& quality) {
 LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
   const auto points = [](const Judged& judged) {
     const auto drop = AccuracyDrop(judged);
-    return drop ? Fixed(*drop, 2) : std::string("-");
+    return drop ? FormatFixed(*drop, 2) : std::string("-");
   };
   const auto loss = [](const Judged& judged) {
-    return judged.failure.empty() ? Significant(judged.quality.kl, 3) : judged.failure;
+    return judged.failure.empty() ? FormatSignificant(judged.quality.kl, 3) : judged.failure;
   };
   LayerChart chart{.title = "Sensitivity",
                    .before = "",
@@ -43,7 +43,7 @@ LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
     chart.rows.push_back({.name = row.layer,
                           .before = std::nullopt,
                           .after = known ? std::optional(row.alone.quality.kl) : std::nullopt,
-                          .cells = {loss(row.alone), known ? Fixed(row.alone.cosine, 6) : "-",
+                          .cells = {loss(row.alone), known ? FormatFixed(row.alone.cosine, 6) : "-",
                                     points(row.alone), loss(row.without), points(row.without)}});
     chart.rows.back().marked = !known || !row.without.failure.empty();
   }
@@ -67,13 +67,13 @@ LayerView ViewOf(const QuantizeReport& report) {
     const auto achieved = report.achieved.find(layer.name);
     const double bits = layer.bits > 0 ? static_cast<double>(layer.bits)
                                        : (layer.precision == Precision::kBF16 ? 16.0 : 32.0);
-    LayerRow row{
-        .name = layer.name,
-        .before = fitted ? layer.error_before : 32.0,
-        .after = fitted ? layer.error_after : bits,
-        .cells = {std::string(Name(layer.precision)), Significant(bits, 2),
-                  Arrow(Significant(layer.error_before, 3), Significant(layer.error_after, 3)),
-                  achieved == report.achieved.end() ? "" : achieved->second}};
+    LayerRow row{.name = layer.name,
+                 .before = fitted ? layer.error_before : 32.0,
+                 .after = fitted ? layer.error_after : bits,
+                 .cells = {std::string(Name(layer.precision)), FormatSignificant(bits, 2),
+                           Arrow(FormatSignificant(layer.error_before, 3),
+                                 FormatSignificant(layer.error_after, 3)),
+                           achieved == report.achieved.end() ? "" : achieved->second}};
     row.marked = achieved != report.achieved.end() && !achieved->second.empty() &&
                  achieved->second != Name(layer.precision);
     chart.rows.push_back(std::move(row));
@@ -88,7 +88,7 @@ LayerView ViewOf(const QuantizeReport& report) {
   if (!report.not_finite.empty()) view.facts.push_back(report.not_finite + ".");
   if (report.quality && report.quality->failure.empty()) {
     view.facts.push_back(QualityText(report.quality->quality) + " Cosine of the outputs " +
-                         Fixed(report.quality->cosine, 5) + ".");
+                         FormatFixed(report.quality->cosine, 5) + ".");
   }
   if (const auto text = PairsText(report)) view.facts.push_back(*text + ".");
   view.charts.push_back(std::move(chart));
@@ -96,8 +96,8 @@ LayerView ViewOf(const QuantizeReport& report) {
   view.facts.push_back(SensitivityText(*report.sensitivity) + ".");
   if (const auto ranks = RankSensitivity(*report.sensitivity)) {
     view.facts.push_back("Rank correlation with the accuracy drop of each layer alone: KL " +
-                         Fixed(ranks->kl, 2) + ", MSE " + Fixed(ranks->mse, 2) + ", cosine " +
-                         Fixed(ranks->cosine, 2) + ".");
+                         FormatFixed(ranks->kl, 2) + ", MSE " + FormatFixed(ranks->mse, 2) +
+                         ", cosine " + FormatFixed(ranks->cosine, 2) + ".");
   }
   view.charts.push_back(SensitivityChart(report.sensitivity->rows));
   return view;
@@ -116,15 +116,17 @@ LayerView ViewOf(const PruneReport& report) {
         {.name = layer.name,
          .before = layer.macs * 1e-6,
          .after = layer.macs_kept * 1e-6,
-         .cells = {
-             Arrow(std::to_string(layer.channels), std::to_string(layer.channels_kept)),
-             Arrow(Significant(layer.macs * 1e-6, 3), Significant(layer.macs_kept * 1e-6, 3)),
-             Percent(layer.score_kept, 1),
-             fit ? Arrow(Significant(fit->error_before, 3), Significant(fit->error_after, 3)) : "",
-             layer.fixed_because}});
+         .cells = {Arrow(std::to_string(layer.channels), std::to_string(layer.channels_kept)),
+                   Arrow(FormatSignificant(layer.macs * 1e-6, 3),
+                         FormatSignificant(layer.macs_kept * 1e-6, 3)),
+                   FormatPercent(layer.score_kept, 1),
+                   fit ? Arrow(FormatSignificant(fit->error_before, 3),
+                               FormatSignificant(fit->error_after, 3))
+                       : "",
+                   layer.fixed_because}});
   }
   const auto share = [](double part, double whole) {
-    return Percent(whole > 0 ? part / whole : 1.0, 1);
+    return FormatPercent(whole > 0 ? part / whole : 1.0, 1);
   };
   LayerView view{.tool = "prune",
                  .model = report.model,
@@ -134,9 +136,10 @@ LayerView ViewOf(const PruneReport& report) {
                  .charts = {}};
   if (report.quality) view.facts.push_back(QualityText(*report.quality));
   if (report.latency) {
-    view.facts.push_back("On " + report.target + " it takes " + Percent(report.latency->ratio, 1) +
-                         " of the time before (" + Percent(report.latency->ratio_low, 1) + " to " +
-                         Percent(report.latency->ratio_high, 1) + ").");
+    view.facts.push_back("On " + report.target + " it takes " +
+                         FormatPercent(report.latency->ratio, 1) + " of the time before (" +
+                         FormatPercent(report.latency->ratio_low, 1) + " to " +
+                         FormatPercent(report.latency->ratio_high, 1) + ").");
   }
   view.charts.push_back(std::move(chart));
   return view;
@@ -154,7 +157,7 @@ LayerView ViewOf(const DistillReport& report) {
         {.name = layer.layer,
          .before = layer.before,
          .after = layer.after,
-         .cells = {Arrow(Significant(layer.before, 3), Significant(layer.after, 3))}});
+         .cells = {Arrow(FormatSignificant(layer.before, 3), FormatSignificant(layer.after, 3))}});
   }
   LayerView view{.tool = "distill",
                  .model = report.model,
@@ -162,8 +165,8 @@ LayerView ViewOf(const DistillReport& report) {
                  .facts = {},
                  .charts = {}};
   if (!report.epochs.empty()) {
-    view.facts.push_back("Loss " + Significant(report.epochs.front().loss, 3) +
-                         " in the first epoch, " + Significant(report.epochs.back().loss, 3) +
+    view.facts.push_back("Loss " + FormatSignificant(report.epochs.front().loss, 3) +
+                         " in the first epoch, " + FormatSignificant(report.epochs.back().loss, 3) +
                          " in the last.");
   }
   if (report.before) view.facts.push_back("Before training. " + QualityText(*report.before));
@@ -178,7 +181,7 @@ LayerView ViewOf(const TrackReport& report) {
       .tool = "track",
       .model = report.model,
       .summary = "No value is beyond the tolerance.",
-      .facts = {"Tolerance: " + Significant(report.tolerance, 3) + " of a value's range."},
+      .facts = {"Tolerance: " + FormatSignificant(report.tolerance, 3) + " of a value's range."},
       .charts = {}};
   for (const cost::StageComparison& stage : report.stages) {
     LayerChart chart{.title = stage.stage + " against " + stage.reference,
@@ -188,12 +191,12 @@ LayerView ViewOf(const TrackReport& report) {
                      .rows = {}};
     for (std::size_t i = 0; i < stage.errors.size(); ++i) {
       const cost::TensorError& error = stage.errors[i];
-      LayerRow row{
-          .name = error.name,
-          .before = std::nullopt,
-          .after = error.relative,
-          .cells = {error.op, Significant(error.largest, 3), Significant(error.relative, 3),
-                    Significant(error.noise, 3), Fixed(error.cosine, 6)}};
+      LayerRow row{.name = error.name,
+                   .before = std::nullopt,
+                   .after = error.relative,
+                   .cells = {error.op, FormatSignificant(error.largest, 3),
+                             FormatSignificant(error.relative, 3),
+                             FormatSignificant(error.noise, 3), FormatFixed(error.cosine, 6)}};
       row.marked = stage.first == i;
       chart.rows.push_back(std::move(row));
     }

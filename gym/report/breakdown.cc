@@ -55,16 +55,16 @@ Html Bar(const std::string& label, const std::vector<ReportStep>& steps, double 
   for (const ReportStep& step : steps) {
     const std::string kind = KindOf(step);
     const std::string tip = (step.nodes.empty() ? step.name : step.nodes) + "\n" + step.target +
-                            ", " + kind + "\n" + Significant(step.ms, 3) + " ms, " +
-                            Percent(step.ms / total, 1) + " of " + label;
+                            ", " + kind + "\n" + FormatSignificant(step.ms, 3) + " ms, " +
+                            FormatPercent(step.ms / total, 1) + " of " + label;
     cells += Markup("<span class='cell ", ClassOf(kind, colors),
                     "' style='flex-grow:", std::max(100 * step.ms / total, 0.01), "' data-tip='",
                     tip, "'></span>");
   }
-  return Markup("<p class='over'>", label, ": ", Significant(total, 4), " ms in ", steps.size(),
-                " steps</p><div class='strip' role='group' aria-label='Steps of the ", label,
-                ", each as wide as its time' style='width:", 100 * total / longest, "%'>", cells,
-                "</div>");
+  return Markup("<p class='over'>", label, ": ", FormatSignificant(total, 4), " ms in ",
+                steps.size(), " steps</p><div class='strip' role='group' aria-label='Steps of the ",
+                label, ", each as wide as its time' style='width:", 100 * total / longest, "%'>",
+                cells, "</div>");
 }
 
 Html Rows(const std::map<std::string, double>& before, const std::map<std::string, double>& after,
@@ -74,8 +74,8 @@ Html Rows(const std::map<std::string, double>& before, const std::map<std::strin
   const auto cell = [&](const std::map<std::string, double>& times, const std::string& kind) {
     const auto it = times.find(kind);
     const double ms = it == times.end() ? 0 : it->second;
-    return times.empty() ? BarCell(std::nullopt, longest, Fixed(std::nullopt, 0))
-                         : BarCell(ms, longest, Significant(ms, 3));
+    return times.empty() ? BarCell(std::nullopt, longest, FormatFixed(std::nullopt, 0))
+                         : BarCell(ms, longest, FormatSignificant(ms, 3));
   };
   Html rows;
   for (const auto& [kind, time] : kinds) {

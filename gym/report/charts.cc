@@ -80,12 +80,12 @@ PlotAxis MetricAxis(const ReportInput& input, const ReportAxis& axis,
     all.push_back(*(mark.*field));
     if (MustShow(input, mark)) reach(all.back());
   }
-  const auto baseline = Finite(axis.baseline);
+  const auto baseline = IfFinite(axis.baseline);
   if (baseline) {
     all.push_back(*baseline);
     reach(*baseline);
   }
-  const auto limit = Finite(axis.limit);
+  const auto limit = IfFinite(axis.limit);
   // Some of the area beyond the limit shows the trials that narrowly miss it.
   if (limit) reach(baseline ? *limit + 0.6 * std::max(0.0, *limit - *baseline) : *limit);
   if (all.empty()) return MakeAxis(0, 1, 5);
@@ -101,7 +101,7 @@ std::string AxisTitle(const ReportAxis& axis) {
 }
 
 std::string LimitLabel(const ReportAxis& axis) {
-  return "limit " + Exact(axis.limit) + (axis.unit.empty() ? "" : " ") + axis.unit;
+  return "limit " + FormatExact(axis.limit) + (axis.unit.empty() ? "" : " ") + axis.unit;
 }
 
 /// Draws the smallest feasible value of the first axis so far, as a staircase over trial numbers.
@@ -197,10 +197,10 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
                        .zooms = true,
                        .counts = true},
                       x, y);
-  if (const auto baseline = Finite(input.latency.baseline)) {
+  if (const auto baseline = IfFinite(input.latency.baseline)) {
     svg += HorizontalLine(frame, y.Clamped(*baseline), "baseline", "uncompressed");
   }
-  if (const auto limit = Finite(input.latency.limit)) {
+  if (const auto limit = IfFinite(input.latency.limit)) {
     svg += HorizontalLine(frame, y.Clamped(*limit), "limit", LimitLabel(input.latency));
   }
   svg += BestSoFar(marks, x, y);
@@ -217,7 +217,7 @@ Html HistoryChart(const ReportInput& input, std::span<const ReportMark> marks) {
   for (const ReportMark& mark : marks) {
     if (!mark.best) continue;
     names += labels.Place(x.PixelOf(static_cast<double>(mark.number)), y.Clamped(*mark.latency),
-                          "best: " + Significant(mark.latency, 3));
+                          "best: " + FormatSignificant(mark.latency, 3));
   }
   return Markup(svg, names, "</svg>");
 }
@@ -239,13 +239,13 @@ Html ScatterChart(const ReportInput& input, std::span<const ReportMark> marks) {
        .y = AxisTitle(input.quality),
        .zooms = true},
       x, y);
-  if (const auto limit = Finite(input.quality.limit)) {
+  if (const auto limit = IfFinite(input.quality.limit)) {
     const double at = y.Clamped(*limit);
     svg += Markup("<rect class='forbidden' x='", frame.left, "' y='", frame.top, "' width='",
                   frame.right - frame.left, "' height='", std::max(0.0, at - frame.top), "'/>");
     svg += HorizontalLine(frame, at, "limit", LimitLabel(input.quality));
   }
-  if (const auto limit = Finite(input.latency.limit)) {
+  if (const auto limit = IfFinite(input.latency.limit)) {
     const double at = x.Clamped(*limit);
     svg += Markup("<rect class='forbidden' x='", at, "' y='", frame.top, "' width='",
                   std::max(0.0, frame.right - at), "' height='", frame.bottom - frame.top,

@@ -47,16 +47,16 @@ struct Step {
 std::vector<Step> StepsOf(const ComparedRun& run) {
   std::vector<Step> steps;
   for (std::size_t i = 0; i < run.trials.size(); ++i) {
-    const auto value = Finite(run.trials[i].value);
+    const auto value = IfFinite(run.trials[i].value);
     if (!value || (!steps.empty() && *value >= steps.back().value)) continue;
     steps.push_back(
-        {.trial = i, .seconds = Finite(run.trials[i].seconds).value_or(0), .value = *value});
+        {.trial = i, .seconds = IfFinite(run.trials[i].seconds).value_or(0), .value = *value});
   }
   return steps;
 }
 
 double SecondsOf(const ComparedRun& run) {
-  return run.trials.empty() ? 0 : Finite(run.trials.back().seconds).value_or(0);
+  return run.trials.empty() ? 0 : IfFinite(run.trials.back().seconds).value_or(0);
 }
 
 /// Settings that differ between the two charts.
@@ -87,7 +87,8 @@ PlotAxis ValueAxis(const ComparisonView& view) {
 
 std::string TipOf(const ComparisonView& view, std::size_t run, const Step& step) {
   return view.runs[run].name + " \xC2\xB7 trial " + std::to_string(step.trial) + "\nafter " +
-         Fixed(step.seconds, 0) + " s\n" + view.metric + ": " + Significant(step.value, 4);
+         FormatFixed(step.seconds, 0) + " s\n" + view.metric + ": " +
+         FormatSignificant(step.value, 4);
 }
 
 Html Draw(const ComparisonView& view, const Chart& chart) {
@@ -145,9 +146,9 @@ Html Nothing() {
 
 Html SpeedUpCell(const ComparedRun& run) {
   if (!run.speed_up) return Nothing();
-  return Markup("<td class='num' data-value='", Exact(run.speed_up->value), "'>",
-                Fixed(run.speed_up->value, 2), " [", Fixed(run.speed_up->low, 2), ", ",
-                Fixed(run.speed_up->high, 2), "]</td>");
+  return Markup("<td class='num' data-value='", FormatExact(run.speed_up->value), "'>",
+                FormatFixed(run.speed_up->value, 2), " [", FormatFixed(run.speed_up->low, 2), ", ",
+                FormatFixed(run.speed_up->high, 2), "]</td>");
 }
 
 Html Row(const ComparedRun& run, std::size_t index) {
@@ -158,11 +159,11 @@ Html Row(const ComparedRun& run, std::size_t index) {
   return Markup(
       "<tr><td class='name'><span class='keyed'><svg aria-hidden='true'><path", StrokeOf(index),
       " d='M0 5H34'/></svg><span>", run.name, "</span></span></td><td>", run.agent, "</td><td>",
-      run.env, "</td>", found ? Number(Significant(steps.back().value, 4)) : Nothing(),
-      SpeedUpCell(run), Finite(run.volume) ? Number(Significant(run.volume, 3)) : Nothing(),
+      run.env, "</td>", found ? Number(FormatSignificant(steps.back().value, 4)) : Nothing(),
+      SpeedUpCell(run), IfFinite(run.volume) ? Number(FormatSignificant(run.volume, 3)) : Nothing(),
       found ? Count(steps.back().trial) : Nothing(),
-      found ? Number(Fixed(steps.back().seconds, 0)) : Nothing(), Count(run.trials.size()),
-      Number(Fixed(SecondsOf(run), 0)), Count(static_cast<std::uint64_t>(feasible)),
+      found ? Number(FormatFixed(steps.back().seconds, 0)) : Nothing(), Count(run.trials.size()),
+      Number(FormatFixed(SecondsOf(run), 0)), Count(static_cast<std::uint64_t>(feasible)),
       Count(run.failed), Count(run.repeated), Count(run.seed), "</tr>");
 }
 

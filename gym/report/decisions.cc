@@ -93,7 +93,7 @@ std::vector<Html> ReasonsOf(const ReportInput& input, std::span<const ReportMark
 std::string Fallback(const ReportInput& input, const std::optional<double>& alone) {
   std::string unknown = "unknown: no trial differs in this decision alone";
   if (!alone || input.sensitivity.empty()) return unknown;
-  return unknown + "; compressed alone it loses " + Significant(alone, 3) + " (" +
+  return unknown + "; compressed alone it loses " + FormatSignificant(alone, 3) + " (" +
          input.sensitivity + ")";
 }
 
@@ -109,20 +109,20 @@ Html DecisionSection(const ReportInput& input, std::span<const ReportMark> marks
   const std::vector<Html> reasons = ReasonsOf(input, marks, *winner, chosen);
   const PrecisionColors colors(input);
   const bool any_alone = std::any_of(input.alone.begin(), input.alone.end(),
-                                     [](const auto& alone) { return Finite(alone).has_value(); });
+                                     [](const auto& alone) { return IfFinite(alone).has_value(); });
   Html rows;
   for (std::size_t i = 0; i < input.decisions.size(); ++i) {
     const std::string* choice = ChoiceOf(input, chosen, i);
     if (choice == nullptr) continue;
     const std::optional<double> alone =
-        i < input.alone.size() ? Finite(input.alone[i]) : std::nullopt;
+        i < input.alone.size() ? IfFinite(input.alone[i]) : std::nullopt;
     const std::string moot = i < input.moot.size() ? input.moot[i] : "";
     rows += Markup("<tr><td class='name'>", input.decisions[i].name, "</td><td>",
                    moot.empty() ? colors.Chip(*choice)
                                 : Markup("<span class='muted'>no effect: ", moot, "</span>"),
                    "</td>",
-                   any_alone ? Markup("<td class='num' data-value='", Exact(alone), "'>",
-                                      Significant(alone, 3), "</td>")
+                   any_alone ? Markup("<td class='num' data-value='", FormatExact(alone), "'>",
+                                      FormatSignificant(alone, 3), "</td>")
                              : Html{},
                    "<td>",
                    reasons[i].text.empty()

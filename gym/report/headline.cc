@@ -11,7 +11,7 @@ namespace {
 /// Returns the measurement if all three numbers are finite.
 std::optional<Measured> Known(const std::optional<Measured>& measured) {
   const bool known =
-      measured && Finite(measured->value) && Finite(measured->low) && Finite(measured->high);
+      measured && IfFinite(measured->value) && IfFinite(measured->low) && IfFinite(measured->high);
   return known ? measured : std::nullopt;
 }
 
@@ -24,7 +24,7 @@ std::string Verdict(const ReportHeadline& headline) {
   if (speed_up->low <= 1 && speed_up->high >= 1) {
     return "No significant difference in speed to the uncompressed model.";
   }
-  return Fixed(speed_up->value, 2) + "\xC3\x97 as fast as the uncompressed model" +
+  return FormatFixed(speed_up->value, 2) + "\xC3\x97 as fast as the uncompressed model" +
          (speed_up->value < 1 ? ": slower." : ".");
 }
 
@@ -53,52 +53,53 @@ Html Tile(const TileText& tile) {
 Html SpeedTile(const ReportHeadline& headline) {
   const auto speed_up = Known(headline.speed_up);
   if (!speed_up) {
-    return Tile({"Speed-up", Fixed(std::nullopt, 0), "", "not measured"});
+    return Tile({"Speed-up", FormatFixed(std::nullopt, 0), "", "not measured"});
   }
-  return Tile({"Speed-up", Fixed(speed_up->value, 2) + "\xC3\x97", "",
-               "95 % interval " + Fixed(speed_up->low, 2) + " to " + Fixed(speed_up->high, 2)});
+  return Tile(
+      {"Speed-up", FormatFixed(speed_up->value, 2) + "\xC3\x97", "",
+       "95 % interval " + FormatFixed(speed_up->low, 2) + " to " + FormatFixed(speed_up->high, 2)});
 }
 
 /// Shows both latencies with the decimals that the reference needs.
 Html LatencyTile(const ReportHeadline& headline) {
-  const auto reference = Finite(headline.reference_ms);
+  const auto reference = IfFinite(headline.reference_ms);
   const int digits = !reference || *reference >= 100 ? 1 : *reference >= 10 ? 2 : 3;
-  return Tile({"Latency", Fixed(headline.latency_ms, digits), "ms",
-               "was " + Fixed(reference, digits) + " ms"});
+  return Tile({"Latency", FormatFixed(headline.latency_ms, digits), "ms",
+               "was " + FormatFixed(reference, digits) + " ms"});
 }
 
 std::string Signed(double value, int digits) {
-  const std::string text = Fixed(std::abs(value), digits);
+  const std::string text = FormatFixed(std::abs(value), digits);
   // The text decides, as what rounds to 0 has no sign.
   const bool zero = text.find_first_not_of("0.") == std::string::npos;
   return (zero ? "\xC2\xB1" : value < 0 ? "\xE2\x88\x92" : "+") + text;
 }
 
 Html AccuracyTile(const ReportHeadline& headline) {
-  const auto accuracy = Finite(headline.accuracy);
-  const auto reference = Finite(headline.reference_accuracy);
-  const auto drop = Finite(headline.accuracy_drop);
+  const auto accuracy = IfFinite(headline.accuracy);
+  const auto reference = IfFinite(headline.reference_accuracy);
+  const auto drop = IfFinite(headline.accuracy_drop);
   if (drop) return Tile({"Accuracy", Signed(-*drop, 2), "points"});
   if (!accuracy || !reference) return {};
   return Tile({"Accuracy", Signed((*accuracy - *reference) * 100, 2), "points",
-               Percent(accuracy, 2) + ", was " + Percent(reference, 2)});
+               FormatPercent(accuracy, 2) + ", was " + FormatPercent(reference, 2)});
 }
 
 Html SizeTile(const ReportHeadline& headline) {
-  const auto bytes = Finite(headline.weight_bytes);
-  const auto reference = Finite(headline.reference_weight_bytes);
+  const auto bytes = IfFinite(headline.weight_bytes);
+  const auto reference = IfFinite(headline.reference_weight_bytes);
   if (!bytes || !reference || *reference <= 0) return {};
   return Tile({"Weights", Signed((*bytes / *reference - 1) * 100, 0), "%",
-               Bytes(bytes) + ", was " + Bytes(reference)});
+               FormatBytes(bytes) + ", was " + FormatBytes(reference)});
 }
 
 Html EnergyTile(const ReportHeadline& headline) {
-  const auto joules = Finite(headline.joules);
-  const auto reference = Finite(headline.reference_joules);
+  const auto joules = IfFinite(headline.joules);
+  const auto reference = IfFinite(headline.reference_joules);
   if (!joules || !reference || *reference <= 0) return {};
   return Tile({"Energy", Signed((*joules / *reference - 1) * 100, 0), "%",
-               Significant(*joules * 1e3, 3) + " mJ per call, was " +
-                   Significant(*reference * 1e3, 3) + " mJ"});
+               FormatSignificant(*joules * 1e3, 3) + " mJ per call, was " +
+                   FormatSignificant(*reference * 1e3, 3) + " mJ"});
 }
 
 Html TrialTile(std::span<const ReportMark> marks) {

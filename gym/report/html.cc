@@ -88,12 +88,12 @@ std::string EscapeHtml(std::string_view text) {
   return out;
 }
 
-std::optional<double> Finite(std::optional<double> value) {
+std::optional<double> IfFinite(std::optional<double> value) {
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
-std::string Fixed(std::optional<double> value, int digits) {
-  value = Finite(value);
+std::string FormatFixed(std::optional<double> value, int digits) {
+  value = IfFinite(value);
   if (!value) return std::string(kAbsent);
   std::array<char, 400> text{};  // the longest double has 309 digits before the point
   const auto end = std::to_chars(text.data(), text.data() + text.size(), *value,
@@ -104,13 +104,13 @@ std::string Fixed(std::optional<double> value, int digits) {
   return zero && out.front() == '-' ? out.substr(1) : out;
 }
 
-std::string Significant(std::optional<double> value, int digits) {
-  value = Finite(value);
+std::string FormatSignificant(std::optional<double> value, int digits) {
+  value = IfFinite(value);
   if (!value) return std::string(kAbsent);
   if (*value == 0) return "0";
   const double exponent = std::floor(std::log10(std::abs(*value)));
   if (exponent >= -4 && exponent < 7) {
-    return Fixed(*value, std::max(0, digits - 1 - static_cast<int>(exponent)));
+    return FormatFixed(*value, std::max(0, digits - 1 - static_cast<int>(exponent)));
   }
   std::array<char, 64> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), *value,
@@ -121,8 +121,8 @@ std::string Significant(std::optional<double> value, int digits) {
   return zero == std::string::npos ? out : out.erase(zero + 2, 1);
 }
 
-std::string Exact(std::optional<double> value) {
-  value = Finite(value);
+std::string FormatExact(std::optional<double> value) {
+  value = IfFinite(value);
   if (!value) return "";
   std::array<char, 64> text{};
   // The shortest text that reads back as the same number.
@@ -130,14 +130,14 @@ std::string Exact(std::optional<double> value) {
   return {text.data(), end.ptr};
 }
 
-std::string Percent(std::optional<double> share, int digits) {
-  share = Finite(share);
+std::string FormatPercent(std::optional<double> share, int digits) {
+  share = IfFinite(share);
   if (!share) return std::string(kAbsent);
-  return Fixed(*share * 100, digits) + " %";
+  return FormatFixed(*share * 100, digits) + " %";
 }
 
-std::string Bytes(std::optional<double> bytes) {
-  bytes = Finite(bytes);
+std::string FormatBytes(std::optional<double> bytes) {
+  bytes = IfFinite(bytes);
   if (!bytes) return std::string(kAbsent);
   constexpr std::array<std::string_view, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
   double value = *bytes;
@@ -147,7 +147,7 @@ std::string Bytes(std::optional<double> bytes) {
     value /= 1000;
     ++unit;
   }
-  return Fixed(value, unit == 0 || std::abs(value) >= 99.5 ? 0 : 1) + " " +
+  return FormatFixed(value, unit == 0 || std::abs(value) >= 99.5 ? 0 : 1) + " " +
          std::string(kUnits[unit]);
 }
 

@@ -21,19 +21,19 @@ struct Html {
 [[nodiscard]] std::string EscapeHtml(std::string_view text);
 
 /// Formats with a fixed number of decimals; "–" if the number is absent or not finite.
-[[nodiscard]] std::string Fixed(std::optional<double> value, int digits);
+[[nodiscard]] std::string FormatFixed(std::optional<double> value, int digits);
 /// Formats with `digits` significant digits: "0.01230", "12.30", "1230", or "1.230e-6" if tiny or
 /// huge.
-[[nodiscard]] std::string Significant(std::optional<double> value, int digits);
+[[nodiscard]] std::string FormatSignificant(std::optional<double> value, int digits);
 /// Formats a fraction as "12.3 %".
-[[nodiscard]] std::string Percent(std::optional<double> share, int digits);
+[[nodiscard]] std::string FormatPercent(std::optional<double> share, int digits);
 /// Formats as "1.9 MB", in powers of 1000.
-[[nodiscard]] std::string Bytes(std::optional<double> bytes);
+[[nodiscard]] std::string FormatBytes(std::optional<double> bytes);
 /// Returns the shortest text that reads back as the same number, for scripts. "" if absent or not
 /// finite.
-[[nodiscard]] std::string Exact(std::optional<double> value);
+[[nodiscard]] std::string FormatExact(std::optional<double> value);
 /// Returns the number if it is present and finite.
-[[nodiscard]] std::optional<double> Finite(std::optional<double> value);
+[[nodiscard]] std::optional<double> IfFinite(std::optional<double> value);
 
 namespace detail {
 
@@ -56,7 +56,7 @@ void Append(std::string& out, Integer number) {
 }
 /// Coordinates in pixels: two decimals are finer than any screen.
 inline void Append(std::string& out, double number) {
-  out += Fixed(number, 2);
+  out += FormatFixed(number, 2);
 }
 
 }  // namespace detail

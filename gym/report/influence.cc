@@ -47,7 +47,7 @@ Html Predicted(const std::string& title, const std::optional<Importance>& import
   if (!importance) return {};
   // A negative share means that the model predicts worse than the mean does.
   const double share = std::max(0.0, importance->predicted);
-  return Markup(" ", title, ": ", Percent(share, 0), ".");
+  return Markup(" ", title, ": ", FormatPercent(share, 0), ".");
 }
 
 std::optional<double> ShareOf(const std::optional<Importance>& importance, std::size_t decision) {
@@ -162,8 +162,8 @@ Html ImportanceSection(const ReportInput& input, std::span<const ReportMark> mar
     const auto fast = ShareOf(latency, i);
     const auto close = ShareOf(quality, i);
     rows += Markup("<tr><td class='name'>", input.decisions[i].name, "</td>",
-                   BarCell(fast, largest(latency), Percent(fast, 1)),
-                   BarCell(close, largest(quality), Percent(close, 1)), "</tr>");
+                   BarCell(fast, largest(latency), FormatPercent(fast, 1)),
+                   BarCell(close, largest(quality), FormatPercent(close, 1)), "</tr>");
   }
   return Markup(
       "<section id='importance'><h2>Which decisions matter</h2><p class='muted'>The effect of each "
@@ -207,7 +207,7 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
       label(static_cast<double>(k), Short(pole.labels[k]));
     }
     if (!pole.labels.empty()) continue;
-    for (const double tick : pole.axis.ticks) label(tick, Fixed(tick, pole.axis.digits));
+    for (const double tick : pole.axis.ticks) label(tick, FormatFixed(tick, pole.axis.digits));
   }
   // A line of each trial, broken where a value is absent.
   for (const std::size_t index : drawn) {

@@ -29,21 +29,22 @@ Html Bars(const LayerChart& chart) {
   constexpr double kNumber = 110;
   double largest = 0;
   for (const LayerRow& row : chart.rows) {
-    largest = std::max({largest, Finite(row.before).value_or(0), Finite(row.after).value_or(0)});
+    largest =
+        std::max({largest, IfFinite(row.before).value_or(0), IfFinite(row.after).value_or(0)});
   }
   const auto length = [&](std::optional<double> value) {
-    return largest > 0 ? kLength * std::max(0.0, Finite(value).value_or(0)) / largest : 0.0;
+    return largest > 0 ? kLength * std::max(0.0, IfFinite(value).value_or(0)) / largest : 0.0;
   };
   Html rows;
   double y = 0;
   for (const LayerRow& row : chart.rows) {
     const double end = kLeft + std::max(length(row.before), length(row.after)) + 6;
     Html bars;
-    if (Finite(row.before)) {
+    if (IfFinite(row.before)) {
       bars += Markup("<rect x='", kLeft, "' y='", y + 3, "' width='", length(row.before),
                      "' height='16' fill='var(--line)'/>");
     }
-    if (Finite(row.after)) {
+    if (IfFinite(row.after)) {
       bars +=
           Markup("<rect x='", kLeft, "' y='", y + 6, "' width='", length(row.after),
                  "' height='10' fill='", Html{row.marked ? "var(--bad)" : "var(--accent)"}, "'/>");
@@ -51,7 +52,7 @@ Html Bars(const LayerChart& chart) {
     rows += Markup("<g><title>", Hover(chart, row), "</title><text x='", kLeft - 8, "' y='", y + 16,
                    "' text-anchor='end' fill='var(--ink)'>", Short(row.name), "</text>", bars,
                    "<text x='", end, "' y='", y + 16, "' fill='var(--muted)'>",
-                   Significant(row.after, 3), "</text></g>");
+                   FormatSignificant(row.after, 3), "</text></g>");
     y += kStep;
   }
   return Markup("<svg class='bars' role='img' aria-label='", chart.title, " by layer' width='",

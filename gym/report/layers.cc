@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, int>, 5> kKnown = {
 double Largest(const std::vector<ReportLayer>& layers, std::optional<double> ReportLayer::*field) {
   double largest = 0;
   for (const ReportLayer& layer : layers) {
-    largest = std::max(largest, Finite(layer.*field).value_or(0));
+    largest = std::max(largest, IfFinite(layer.*field).value_or(0));
   }
   return largest;
 }
@@ -39,31 +39,31 @@ Html Filled(std::string_view classes, double share) {
 
 bool AnyTimes(const ReportInput& input) {
   return std::any_of(input.layers.begin(), input.layers.end(), [](const ReportLayer& layer) {
-    return Finite(layer.before_ms) || Finite(layer.after_ms);
+    return IfFinite(layer.before_ms) || IfFinite(layer.after_ms);
   });
 }
 
 bool AnyKept(const ReportInput& input) {
   return std::any_of(input.layers.begin(), input.layers.end(),
-                     [](const ReportLayer& layer) { return Finite(layer.kept).has_value(); });
+                     [](const ReportLayer& layer) { return IfFinite(layer.kept).has_value(); });
 }
 
 Html Strip(const ReportInput& input, const PrecisionColors& colors) {
   double known = 0;
   for (const ReportLayer& layer : input.layers) {
-    known += std::max(0.0, Finite(layer.latency_share).value_or(0));
+    known += std::max(0.0, IfFinite(layer.latency_share).value_or(0));
   }
   Html cells;
   for (const ReportLayer& layer : input.layers) {
-    const double share = std::max(0.0, Finite(layer.latency_share).value_or(0));
+    const double share = std::max(0.0, IfFinite(layer.latency_share).value_or(0));
     // Without times all layers have equal width. With times, even the smallest stays wide enough to
     // point at.
     const double width = known > 0 ? std::max(share / known * 100, 0.25) : 1;
     std::string tip = layer.name + "\n" + layer.op + " " + layer.shape + "\n" + layer.chosen +
-                      ", " + Percent(layer.latency_share, 1) + " of the time";
-    const std::optional<double> kept = Finite(layer.kept);
+                      ", " + FormatPercent(layer.latency_share, 1) + " of the time";
+    const std::optional<double> kept = IfFinite(layer.kept);
     if (!layer.how.empty()) tip += "\n" + layer.how;
-    if (kept) tip += "\n" + Percent(kept, 1) + " of its channels kept";
+    if (kept) tip += "\n" + FormatPercent(kept, 1) + " of its channels kept";
     const Html color = colors.ClassOf(layer.chosen);
     cells += Markup(
         "<span", kept ? Filled(color.text, *kept) : Markup(" class='cell ", color, "' style='"),
@@ -81,17 +81,18 @@ Html LayerRow(std::size_t index, const ReportInput& input, const PrecisionColors
   return Markup(
       "<tr><td class='num' data-value='", index, "'>", index + 1, "</td><td class='name'>",
       layer.name, "</td><td>", layer.op, "</td><td>", layer.shape, "</td>",
-      BarCell(layer.latency_share, largest.share, Percent(layer.latency_share, 1)),
+      BarCell(layer.latency_share, largest.share, FormatPercent(layer.latency_share, 1)),
       AnyTimes(input)
-          ? Markup(BarCell(layer.before_ms, largest.ms, Significant(layer.before_ms, 3)),
-                   BarCell(layer.after_ms, largest.ms, Significant(layer.after_ms, 3)))
+          ? Markup(BarCell(layer.before_ms, largest.ms, FormatSignificant(layer.before_ms, 3)),
+                   BarCell(layer.after_ms, largest.ms, FormatSignificant(layer.after_ms, 3)))
           : Html{},
       "<td>", colors.Chip(layer.chosen),
       layer.how.empty() ? Html{} : Markup(" <span class='muted'>", layer.how, "</span>"),
       "</td><td>", colors.Chip(layer.achieved),
       differs ? Html{" <span class='differs'>differs</span>"} : Html{}, "</td>",
-      AnyKept(input) ? BarCell(layer.kept, 1, Percent(layer.kept, 1)) : Html{},
-      BarCell(layer.sensitivity, largest.sensitivity, Significant(layer.sensitivity, 3)), "</tr>");
+      AnyKept(input) ? BarCell(layer.kept, 1, FormatPercent(layer.kept, 1)) : Html{},
+      BarCell(layer.sensitivity, largest.sensitivity, FormatSignificant(layer.sensitivity, 3)),
+      "</tr>");
 }
 
 /// Returns one block per decision.

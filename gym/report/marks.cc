@@ -57,7 +57,7 @@ std::string Tip(const ReportInput& input, const Trial& trial, const ReportMark& 
   }
   text += input.latency.title + ": " + WithUnit(mark.latency, input.latency);
   if (mark.latency && !input.latency.inverse.empty() && *mark.latency > 0) {
-    text += " (" + Fixed(1 / *mark.latency, 2) + "\xC3\x97 " + input.latency.inverse + ")";
+    text += " (" + FormatFixed(1 / *mark.latency, 2) + "\xC3\x97 " + input.latency.inverse + ")";
   }
   if (!input.quality.metric.empty()) {
     text += "\n" + input.quality.title + ": " + WithUnit(mark.quality, input.quality);
@@ -94,10 +94,10 @@ Html RowClass(const ReportMark& mark) {
 }
 
 Html BarCell(std::optional<double> value, double largest, const std::string& text) {
-  value = Finite(value);
+  value = IfFinite(value);
   if (!value) return Markup("<td class='num' data-value=''>", text, "</td>");
   const double part = largest > 0 ? std::clamp(*value / largest, 0.0, 1.0) : 0;
-  return Markup("<td class='num bar' data-value='", Exact(value),
+  return Markup("<td class='num bar' data-value='", FormatExact(value),
                 "'><span class='fill' style='--part:", 100 * part, "'></span><span>", text,
                 "</span></td>");
 }
@@ -109,22 +109,23 @@ Html AxisHeads(const std::vector<ReportAxis>& axes) {
 }
 
 std::string OnAxis(std::optional<double> value, const ReportAxis& axis, int digits) {
-  return axis.counts ? Fixed(value, 0) : Significant(value, digits);
+  return axis.counts ? FormatFixed(value, 0) : FormatSignificant(value, digits);
 }
 
 std::string OnLatencyAxis(std::optional<double> value, const ReportInput& input, int digits) {
-  return input.latency.inverse.empty() ? OnAxis(value, input.latency, 4) : Fixed(value, digits);
+  return input.latency.inverse.empty() ? OnAxis(value, input.latency, 4)
+                                       : FormatFixed(value, digits);
 }
 
 std::string WithUnit(std::optional<double> value, const ReportAxis& axis) {
   // The number of decimals depends on the limit or baseline, so that numbers in a column are
   // comparable.
-  const double scale = std::abs(Finite(axis.limit).value_or(Finite(axis.baseline).value_or(0)));
+  const double scale = std::abs(IfFinite(axis.limit).value_or(IfFinite(axis.baseline).value_or(0)));
   const bool usual = !axis.counts && scale > 1e-6 && scale < 1e6;
   // A scale of 0.5 gives 3 decimals, one of 50 gives 1.
   const int digits = usual ? std::max(0, 3 - static_cast<int>(std::ceil(std::log10(scale)))) : 0;
-  return (usual ? Fixed(value, digits) : OnAxis(value, axis, 3)) + (axis.unit.empty() ? "" : " ") +
-         axis.unit;
+  return (usual ? FormatFixed(value, digits) : OnAxis(value, axis, 3)) +
+         (axis.unit.empty() ? "" : " ") + axis.unit;
 }
 
 std::vector<ReportMark> ReportMarks(const ReportInput& input) {

@@ -49,7 +49,7 @@ std::map<std::string, std::string> ColoursOf(const PartitionView& view) {
 }
 
 std::string Micros(std::optional<double> micros) {
-  return micros ? Significant(micros, 4) + " µs" : "–";
+  return micros ? FormatSignificant(micros, 4) + " µs" : "–";
 }
 
 std::string Title(const PartitionBox& box) {
@@ -137,9 +137,9 @@ Html Drawing(const PartitionView& view) {
 Html Rows(const PartitionView& view) {
   Html rows;
   for (const PartitionRow& row : view.rows) {
-    const std::string ratio = row.ratio ? Significant(row.ratio, 4) + " [" +
-                                              Significant(row.ratio_low, 4) + ", " +
-                                              Significant(row.ratio_high, 4) + "]"
+    const std::string ratio = row.ratio ? FormatSignificant(row.ratio, 4) + " [" +
+                                              FormatSignificant(row.ratio_low, 4) + ", " +
+                                              FormatSignificant(row.ratio_high, 4) + "]"
                                         : row.note;
     const std::optional<double> error =
         row.predicted_micros && row.measured_micros
@@ -148,7 +148,7 @@ Html Rows(const PartitionView& view) {
     rows +=
         Markup("<tr><td>", row.name, std::string(row.best ? " ★" : ""), "</td><td>", row.regions,
                "</td><td>", Micros(row.predicted_micros), "</td><td>", Micros(row.measured_micros),
-               "</td><td>", Percent(error, 1), "</td><td>", ratio, "</td></tr>");
+               "</td><td>", FormatPercent(error, 1), "</td><td>", ratio, "</td></tr>");
   }
   return Markup(
       "<section id='plans'><h2>Plans timed as whole models, interleaved</h2><div "
@@ -234,7 +234,8 @@ std::string PartitionDot(const PartitionView& view) {
   for (std::size_t i = 0; i < view.boxes.size(); ++i) {
     for (const std::size_t from : view.boxes[i].reads) {
       text += "  r" + std::to_string(from) + " -> r" + std::to_string(i) +
-              " [label=" + Quoted(Bytes(static_cast<double>(view.boxes[from].bytes_out))) + "];\n";
+              " [label=" + Quoted(FormatBytes(static_cast<double>(view.boxes[from].bytes_out))) +
+              "];\n";
     }
   }
   return text + "}\n";

@@ -66,7 +66,7 @@ namespace {
 Html Zoom(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x, const PlotAxis& y) {
   if (!titles.zooms) return {};
   const auto range = [](const PlotAxis& axis) {
-    return Markup(Exact(axis.low), " ", Exact(axis.high), " ", axis.from, " ", axis.to);
+    return Markup(FormatExact(axis.low), " ", FormatExact(axis.high), " ", axis.from, " ", axis.to);
   };
   return Markup(" data-zoom data-frame='", frame.left, " ", frame.right, " ", frame.top, " ",
                 frame.bottom, "' data-x='", range(x), "' data-y='", range(y), "'",
@@ -87,13 +87,13 @@ Html OpenPlot(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& 
     svg += Markup("<line class='grid' x1='", frame.left, "' x2='", frame.right, "' y1='",
                   y.PixelOf(tick), "' y2='", y.PixelOf(tick), "'/><text class='tick' x='",
                   frame.left - 8, "' y='", y.PixelOf(tick) + 4, "' text-anchor='end'>",
-                  Fixed(tick, y.digits), "</text>");
+                  FormatFixed(tick, y.digits), "</text>");
   }
   for (const double tick : x.ticks) {
     svg += Markup("<line class='grid faint' x1='", x.PixelOf(tick), "' x2='", x.PixelOf(tick),
                   "' y1='", frame.top, "' y2='", frame.bottom, "'/><text class='tick' x='",
                   x.PixelOf(tick), "' y='", frame.bottom + 18, "' text-anchor='middle'>",
-                  Fixed(tick, x.digits), "</text>");
+                  FormatFixed(tick, x.digits), "</text>");
   }
   svg += Markup("</g><text class='title' x='", frame.right, "' y='", frame.bottom + 38,
                 "' text-anchor='end'>", titles.x, "</text><text class='title' x='", 4.0, "' y='",

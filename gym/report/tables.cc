@@ -12,7 +12,8 @@ namespace msc::gym {
 namespace {
 
 bool Known(const std::optional<Measured>& measured) {
-  return measured && Finite(measured->value) && Finite(measured->low) && Finite(measured->high);
+  return measured && IfFinite(measured->value) && IfFinite(measured->low) &&
+         IfFinite(measured->high);
 }
 
 constexpr double kWhiskerWidth = 160;
@@ -53,7 +54,9 @@ Html Whisker(const ReportFinalist& finalist, const PlotAxis& axis, std::optional
   const Html line = baseline ? Markup("<line class='line baseline' x1='", axis.PixelOf(*baseline),
                                       "' x2='", axis.PixelOf(*baseline), "' y1='0' y2='20'/>")
                              : Html{};
-  const auto text = [&](double end) { return baseline ? Fixed(end, 3) : Significant(end, 3); };
+  const auto text = [&](double end) {
+    return baseline ? FormatFixed(end, 3) : FormatSignificant(end, 3);
+  };
   const double left = axis.Clamped(low);
   const std::string state = finalist.feasible ? "feasible" : "infeasible";
   return Markup("<svg class='whisker ", state, "' viewBox='0 0 ", kWhiskerWidth,
@@ -67,7 +70,7 @@ Html Whisker(const ReportFinalist& finalist, const PlotAxis& axis, std::optional
 
 /// Returns a cell that sorts by the number even if it shows other text.
 Html NumberCell(std::optional<double> value, const std::string& text) {
-  return Markup("<td class='num' data-value='", Exact(value), "'>", text, "</td>");
+  return Markup("<td class='num' data-value='", FormatExact(value), "'>", text, "</td>");
 }
 
 /// Compiler messages may be one long word: a note wraps so that it does not widen the table.
@@ -79,9 +82,9 @@ Html FinalistRow(const ReportFinalist& finalist, const ReportInput& input, const
   const bool known = Known(finalist.speed_up);
   const std::optional<double> value =
       known ? std::optional(finalist.speed_up->value) : std::nullopt;
-  const std::string interval =
-      known ? Fixed(finalist.speed_up->low, 3) + " to " + Fixed(finalist.speed_up->high, 3)
-            : Fixed(std::nullopt, 0);
+  const std::string interval = known ? FormatFixed(finalist.speed_up->low, 3) + " to " +
+                                           FormatFixed(finalist.speed_up->high, 3)
+                                     : FormatFixed(std::nullopt, 0);
   Html means;
   for (std::size_t i = 0; i < input.final_axes.size(); ++i) {
     const auto mean = i < finalist.means.size() ? finalist.means[i] : std::nullopt;
@@ -90,12 +93,12 @@ Html FinalistRow(const ReportFinalist& finalist, const ReportInput& input, const
   }
   return Markup("<tr", finalist.feasible ? Html{} : Html{" class='infeasible'"},
                 "><td class='name'>", finalist.label, "</td>",
-                NumberCell(value, Fixed(value, 3) + (known ? "\xC3\x97" : "")), "<td class='num'>",
-                interval, "</td><td>", Whisker(finalist, axis, kAsFast), "</td>",
-                NumberCell(finalist.latency_ms, Significant(finalist.latency_ms, 4)), means,
-                NumberCell(finalist.weight_bytes, Bytes(finalist.weight_bytes)), "<td>",
-                std::string(finalist.feasible ? "yes" : "no"), "</td><td>", Note(finalist.note),
-                "</td></tr>");
+                NumberCell(value, FormatFixed(value, 3) + (known ? "\xC3\x97" : "")),
+                "<td class='num'>", interval, "</td><td>", Whisker(finalist, axis, kAsFast),
+                "</td>", NumberCell(finalist.latency_ms, FormatSignificant(finalist.latency_ms, 4)),
+                means, NumberCell(finalist.weight_bytes, FormatBytes(finalist.weight_bytes)),
+                "<td>", std::string(finalist.feasible ? "yes" : "no"), "</td><td>",
+                Note(finalist.note), "</td></tr>");
 }
 
 /// Returns a cell with a mean and its interval, if any.
@@ -198,16 +201,16 @@ Html SourceSection(const ReportInput& input, std::span<const ReportMark> marks) 
     rows += Markup(
         "<tr><td class='name'>", SourceName(share.source), "</td><td class='num'>", share.trials,
         "</td><td class='num' data-value='", share.first, "'>", share.first, " to ", share.last,
-        "</td>", BarCell(feasible, 1, Percent(feasible, 0)), "<td class='num'>", share.failed,
+        "</td>", BarCell(feasible, 1, FormatPercent(feasible, 0)), "<td class='num'>", share.failed,
         "</td><td class='num'>", share.repeated, "</td>",
         found ? NumberCell(best->latency, OnLatencyAxis(best->latency, input, 4))
-              : NumberCell(std::nullopt, Fixed(std::nullopt, 0)),
+              : NumberCell(std::nullopt, FormatFixed(std::nullopt, 0)),
         found ? Markup("<td class='num' data-trial='", best->number, "'>", best->number, "</td>")
               : Html{"<td class='num' data-value=''>\xE2\x80\x93</td>"},
         "<td class='num'>", share.better, "</td>",
         share.last_better ? Markup("<td class='num'>", *share.last_better, "</td>")
                           : Html{"<td class='num' data-value=''>\xE2\x80\x93</td>"},
-        all > 0 ? BarCell(gained, 1, Percent(gained, 1)) : Html{}, "</tr>");
+        all > 0 ? BarCell(gained, 1, FormatPercent(gained, 1)) : Html{}, "</tr>");
   }
   return Markup(
       "<section id='sources'><h2>Sources of trials</h2><p class='muted'>'best' is the lowest ",
@@ -265,7 +268,7 @@ Html TrialSection(const ReportInput& input, std::span<const ReportMark> marks) {
                    mark.repeated ? Html{" (repeated)"} : Html{}, "</td>",
                    NumberCell(mark.latency, OnLatencyAxis(mark.latency, input, 4)),
                    NumberCell(mark.quality, OnAxis(mark.quality, input.quality, 4)), others,
-                   NumberCell(mark.seconds, Fixed(mark.seconds, 2)), "<td>", mark.choices,
+                   NumberCell(mark.seconds, FormatFixed(mark.seconds, 2)), "<td>", mark.choices,
                    "</td></tr>");
   }
   return Markup("<section id='trials'><details><summary><h2>All ", marks.size(),

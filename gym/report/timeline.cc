@@ -49,7 +49,7 @@ const ReportMark* MarkOf(const ReportTask& task, std::span<const ReportMark> mar
 
 Html Bar(const ReportTask& task, const ReportMark* mark, const PlotAxis& x, double unit, double y) {
   std::string tip = "worker " + std::to_string(task.worker) + " \xC2\xB7 " +
-                    Fixed(task.to - task.from, 2) + " s\n";
+                    FormatFixed(task.to - task.from, 2) + " s\n";
   std::string state = "other";
   if (task.end == "lost") {
     state = "lost";
@@ -80,7 +80,7 @@ Html Table(const std::map<std::int64_t, Load>& loads, double seconds) {
     const double share = seconds > 0 ? load.busy / seconds : 1;
     rows += Markup("<tr><td class='num'>", worker, "</td><td class='num'>", load.results,
                    "</td><td class='num'>", load.nothing, "</td><td class='num'>", load.lost,
-                   "</td>", BarCell(share, 1, Percent(share, 1)), "</tr>");
+                   "</td>", BarCell(share, 1, FormatPercent(share, 1)), "</tr>");
   }
   return Markup(
       "<div class='scroll'><table class='sortable'><thead><tr><th class='num'>worker</th><th "

@@ -344,49 +344,49 @@ TEST(Agent, IsNotAskedForTrialsBeforeItsFirst) {
   EXPECT_THROW(static_cast<void>(agent.Ask(1, 1)), InternalError);
 }
 
-struct BadTold {
+struct InvalidResult {
   std::string label;
-  TrialResult told;
+  TrialResult result;
   std::string must_hold;
 };
-void PrintTo(const BadTold& item, std::ostream* out) {
+void PrintTo(const InvalidResult& item, std::ostream* out) {
   *out << item.label;
 }
 
-class AgentToldSomethingWrong : public testing::TestWithParam<BadTold> {};
+class AgentTell : public testing::TestWithParam<InvalidResult> {};
 
-TEST_P(AgentToldSomethingWrong, Refuses) {
+TEST_P(AgentTell, RejectsAnInvalidResult) {
   FixedAgent agent({.decisions = kDecisions}, {});
   agent.Tell(std::vector<TrialResult>{{.trial = 4, .assignment = {0, 0}, .objectives = {1}}});
   const std::string message =
-      MessageOf<InternalError>([&] { agent.Tell(std::vector<TrialResult>{GetParam().told}); });
+      MessageOf<InternalError>([&] { agent.Tell(std::vector<TrialResult>{GetParam().result}); });
   EXPECT_TRUE(message.ends_with(": must hold: " + GetParam().must_hold)) << message;
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    All, AgentToldSomethingWrong,
+    All, AgentTell,
     testing::Values(
-        BadTold{"TheSameTrialAgain",
-                {.trial = 4, .assignment = {0, 0}, .objectives = {1}},
-                "an agent is told each trial once, in order"},
-        BadTold{"ChoicesOutOfRange",
-                {.trial = 5, .assignment = {2, 0}, .objectives = {1}},
-                "an agent is told choices in range"},
-        BadTold{"TooFewObjectives",
-                {.trial = 5, .assignment = {0, 0}, .objectives = {}},
-                "an agent is told every objective of a trial, and none of a failed one"},
-        BadTold{"ObjectivesOfAFailure",
-                {.trial = 5, .assignment = {0, 0}, .objectives = {1}, .failed = true},
-                "an agent is told every objective of a trial, and none of a failed one"},
-        BadTold{"TooManyConstraints",
-                {.trial = 5, .assignment = {0, 0}, .objectives = {1}, .constraints = {0}},
-                "an agent is told every constraint of a trial, and none of a failed one"},
-        BadTold{"NanObjective",
-                {.trial = 5, .assignment = {0, 0}, .objectives = {std::nan("")}},
-                "an agent is told finite objectives"},
-        BadTold{"NegativeViolation",
-                {.trial = 5, .assignment = {0, 0}, .objectives = {1}, .violation = -1},
-                "a violation is not negative"}),
+        InvalidResult{"TheSameTrialAgain",
+                      {.trial = 4, .assignment = {0, 0}, .objectives = {1}},
+                      "an agent is told each trial once, in order"},
+        InvalidResult{"ChoicesOutOfRange",
+                      {.trial = 5, .assignment = {2, 0}, .objectives = {1}},
+                      "an agent is told choices in range"},
+        InvalidResult{"TooFewObjectives",
+                      {.trial = 5, .assignment = {0, 0}, .objectives = {}},
+                      "an agent is told every objective of a trial, and none of a failed one"},
+        InvalidResult{"ObjectivesOfAFailure",
+                      {.trial = 5, .assignment = {0, 0}, .objectives = {1}, .failed = true},
+                      "an agent is told every objective of a trial, and none of a failed one"},
+        InvalidResult{"TooManyConstraints",
+                      {.trial = 5, .assignment = {0, 0}, .objectives = {1}, .constraints = {0}},
+                      "an agent is told every constraint of a trial, and none of a failed one"},
+        InvalidResult{"NanObjective",
+                      {.trial = 5, .assignment = {0, 0}, .objectives = {std::nan("")}},
+                      "an agent is told finite objectives"},
+        InvalidResult{"NegativeViolation",
+                      {.trial = 5, .assignment = {0, 0}, .objectives = {1}, .violation = -1},
+                      "a violation is not negative"}),
     [](const auto& test) { return test.param.label; });
 
 }  // namespace

@@ -73,27 +73,27 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return test.param.label; });
 
 TEST(Numbers, AreShownForPeople) {
-  EXPECT_EQ(Fixed(1.005, 1), "1.0");
-  EXPECT_EQ(Fixed(-0.001, 2), "0.00");
-  EXPECT_EQ(Significant(0.0123, 3), "0.0123");
-  EXPECT_EQ(Significant(1234.5, 3), "1234");
-  EXPECT_EQ(Significant(0.0000123, 2), "1.2e-5");
-  EXPECT_EQ(Significant(0, 3), "0");
-  EXPECT_EQ(Percent(0.1234, 1), "12.3 %");
-  EXPECT_EQ(Bytes(999), "999 B");
-  EXPECT_EQ(Bytes(1430000), "1.4 MB");
-  EXPECT_EQ(Bytes(123456), "123 kB");
-  EXPECT_EQ(Exact(0.1), "0.1");
+  EXPECT_EQ(FormatFixed(1.005, 1), "1.0");
+  EXPECT_EQ(FormatFixed(-0.001, 2), "0.00");
+  EXPECT_EQ(FormatSignificant(0.0123, 3), "0.0123");
+  EXPECT_EQ(FormatSignificant(1234.5, 3), "1234");
+  EXPECT_EQ(FormatSignificant(0.0000123, 2), "1.2e-5");
+  EXPECT_EQ(FormatSignificant(0, 3), "0");
+  EXPECT_EQ(FormatPercent(0.1234, 1), "12.3 %");
+  EXPECT_EQ(FormatBytes(999), "999 B");
+  EXPECT_EQ(FormatBytes(1430000), "1.4 MB");
+  EXPECT_EQ(FormatBytes(123456), "123 kB");
+  EXPECT_EQ(FormatExact(0.1), "0.1");
 }
 
 class NoNumber : public testing::TestWithParam<std::optional<double>> {};
 
 TEST_P(NoNumber, IsADashForPeopleAndNothingForScripts) {
   const auto none = GetParam();
-  const std::vector<std::string> shown = {Fixed(none, 2), Significant(none, 3), Percent(none, 1),
-                                          Bytes(none)};
+  const std::vector<std::string> shown = {FormatFixed(none, 2), FormatSignificant(none, 3),
+                                          FormatPercent(none, 1), FormatBytes(none)};
   EXPECT_EQ(shown, std::vector<std::string>(4, std::string(kDash)));
-  EXPECT_EQ(Exact(none), "");
+  EXPECT_EQ(FormatExact(none), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NoNumber,
@@ -519,8 +519,9 @@ TEST(Report, SaysWhyADecisionWasTaken) {
   const std::string log = html.substr(from, html.find("</section>", from) - from);
   EXPECT_EQ(Count(log, "<tr>"), input.decisions.size() + 1);
   EXPECT_EQ(Count(log, "<li data-trial="), 4U);
-  EXPECT_THAT(log, HasSubstr("(trial 10) slower: latency relative to f32 " +
-                             Fixed(latency + 0.25, 3) + " against " + Fixed(latency, 3)));
+  EXPECT_THAT(log,
+              HasSubstr("(trial 10) slower: latency relative to f32 " +
+                        FormatFixed(latency + 0.25, 3) + " against " + FormatFixed(latency, 3)));
   EXPECT_THAT(log, HasSubstr("(trial 11) as fast: "));
   EXPECT_THAT(log, HasSubstr("(trial 12) misses the constraint: "));
   EXPECT_THAT(log, HasSubstr("(trial 13) failed, timeout</li>"));
