@@ -44,7 +44,7 @@ struct TrainRecord {
   }
 };
 
-class DistillProblem final : public gym::SearchProblem {
+class DistillProblem final : public RecipeProblem {
  public:
   DistillProblem(std::shared_ptr<const TrainingTask> task, Labels labels)
       : task_(std::move(task)),
@@ -68,7 +68,7 @@ class DistillProblem final : public gym::SearchProblem {
     return names;
   }
 
-  [[nodiscard]] TrainSettings SettingsOf(const gym::Assignment& assignment) const {
+  [[nodiscard]] TrainSettings DoRecipeOf(const gym::Assignment& assignment) const override {
     TrainSettings settings = task_->settings;
     choices_.Set(assignment, settings);
     return settings;
@@ -83,7 +83,7 @@ class DistillProblem final : public gym::SearchProblem {
                   const std::function<bool()>& stop) override {
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (stop()) return;
-      const TrainSettings settings = SettingsOf(batch[i]);
+      const TrainSettings settings = DoRecipeOf(batch[i]);
       const std::optional<Trained> trained = TrainAndJudge(*task_, {settings, task_->judge}, stop);
       if (!trained) return;
       gym::Evaluation evaluation;
@@ -140,7 +140,7 @@ class DistillProblem final : public gym::SearchProblem {
       const bool counts = decisions()[i].name == "epochs";
       std::vector<double>& effects = cost.effects.emplace_back();
       for (recipe[i] = 0; std::cmp_less(recipe[i], decisions()[i].choices.size()); ++recipe[i]) {
-        effects.push_back(counts ? StepsOf(static_cast<double>(SettingsOf(recipe).epochs)) : 0.0);
+        effects.push_back(counts ? StepsOf(static_cast<double>(DoRecipeOf(recipe).epochs)) : 0.0);
       }
       recipe[i] = 0;
     }
@@ -165,7 +165,7 @@ class DistillProblem final : public gym::SearchProblem {
   }
 
   [[nodiscard]] std::string DoDescribe(const gym::Assignment& assignment) const override {
-    return ToJsonText(SettingsOf(assignment));
+    return ToJsonText(DoRecipeOf(assignment));
   }
 
   [[nodiscard]] std::string DoHash() const override {
@@ -184,6 +184,11 @@ class DistillProblem final : public gym::SearchProblem {
 };
 
 }  // namespace
+
+TrainSettings RecipeProblem::RecipeOf(const gym::Assignment& assignment) const {
+  gym::CheckLegal(decisions(), MaskFunction(), assignment);
+  return DoRecipeOf(assignment);
+}
 
 std::optional<Trained> TrainAndJudge(const TrainingTask& task, const TrainOrder& order,
                                      const std::function<bool()>& stop,
@@ -211,8 +216,8 @@ std::optional<Trained> TrainAndJudge(const TrainingTask& task, const TrainOrder&
   }
 }
 
-std::unique_ptr<gym::SearchProblem> MakeDistillProblem(std::shared_ptr<const TrainingTask> task,
-                                                       Labels labels) {
+std::unique_ptr<RecipeProblem> MakeDistillProblem(std::shared_ptr<const TrainingTask> task,
+                                                  Labels labels) {
   return std::make_unique<DistillProblem>(std::move(task), labels);
 }
 

@@ -54,6 +54,16 @@ struct Trained {
     const TrainingTask& task, const TrainOrder& order, const std::function<bool()>& stop,
     const std::function<void(const TrainProgress&)>& heard = {});
 
+/// A problem whose assignments stand for recipes of a training.
+class RecipeProblem : public gym::SearchProblem {
+ public:
+  /// Returns the recipe that the assignment stands for. Throws UserError as Describe does.
+  [[nodiscard]] TrainSettings RecipeOf(const gym::Assignment& assignment) const;
+
+ private:
+  [[nodiscard]] virtual TrainSettings DoRecipeOf(const gym::Assignment& assignment) const = 0;
+};
+
 /// Makes the problem of "Distill-v0": the recipe by which a compressed model, the student, is
 /// trained to compute what the uncompressed model, the teacher, computes.
 ///
@@ -70,7 +80,7 @@ struct Trained {
 ///
 /// Deterministic on one machine, as Train is. `task` is not nullptr. Throws
 /// SystemError, naming what to install, if there is no trainer.
-[[nodiscard]] std::unique_ptr<gym::SearchProblem> MakeDistillProblem(
+[[nodiscard]] std::unique_ptr<RecipeProblem> MakeDistillProblem(
     std::shared_ptr<const TrainingTask> task, Labels labels);
 
 }  // namespace msc::envs

@@ -99,8 +99,8 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
 
 /// Writes the best recipe: of the finalists, or of the trials until all finalists are trained.
 /// Writes the nearest to its own folder, and removes the results of an earlier run.
-void WriteRecipes(const RunPaths& paths, const Objective& objective, const SearchProblem& problem,
-                  const SearchResult& result) {
+void WriteRecipes(const RunPaths& paths, const Objective& objective,
+                  const envs::RecipeProblem& problem, const SearchResult& result) {
   const Findings& findings = result.findings;
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(objective, result.study));
   WriteFileAtomic(paths.results(), ResultsJson(findings));
@@ -113,7 +113,7 @@ void WriteRecipes(const RunPaths& paths, const Objective& objective, const Searc
     write(paths.best(), findings.recipes[*findings.best].recipe);
   } else if (result.study.best && (findings.recipes.empty() || !AllTrained(findings))) {
     const Assignment& best = result.study.trials[*result.study.best].assignment;
-    write(paths.best(), FromJsonText<TrainSettings>(problem.Describe(best), "the recipe"));
+    write(paths.best(), problem.RecipeOf(best));
   } else {
     std::filesystem::remove(RecipeFile(paths.best()));
     if (findings.nearest) write(paths.nearest(), findings.recipes[*findings.nearest].recipe);
@@ -129,7 +129,7 @@ constexpr double kAnswerSeconds = 1;
 struct Finishing {
   const SearchConfig& config;
   const envs::TrainingTask& task;
-  const SearchProblem& problem;
+  const envs::RecipeProblem& problem;
   const FinalSamples& samples;
   const TimeBudget& time;
   SearchListener& listener;
@@ -176,7 +176,7 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
     return outcome;
   };
   const Retraining how{
-      .describe = [&](const Assignment& assignment) { return with.problem.Describe(assignment); },
+      .recipe_of = [&](const Assignment& assignment) { return with.problem.RecipeOf(assignment); },
       .train = train,
       .say = [&](const std::string& text) { with.listener.ReportProgress(text); },
       .keep =
@@ -257,9 +257,9 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
   TimeBudget time(config.time_budget_s);
   const Prepared prepared = LoadUnmeasured(config);
   const auto task = MakeTrainingTask(config, *prepared.graph, prepared.targets);
-  const std::unique_ptr<SearchProblem> made = envs::MakeDistillProblem(
+  const std::unique_ptr<envs::RecipeProblem> made = envs::MakeDistillProblem(
       task, prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent);
-  SearchProblem& problem = *made;
+  envs::RecipeProblem& problem = *made;
   const Objective objective = ToObjective(config.objective);
   CheckObjective(objective, problem.metrics());
   const std::unique_ptr<Agent> agent =

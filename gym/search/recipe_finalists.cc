@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "compiler/base/duration_text.h"
-#include "compiler/base/fields.h"
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
 #include "gym/search/winner.h"
@@ -146,8 +145,7 @@ std::vector<RecipeFinalist> Chosen(const std::vector<const Trial*>& trials, cons
   for (const Trial* trial : trials) {
     RecipeFinalist& recipe = recipes.emplace_back();
     recipe.trial = trial->number;
-    recipe.recipe =
-        FromJsonText<TrainSettings>(how.describe(trial->assignment), "a trial's recipe");
+    recipe.recipe = how.recipe_of(trial->assignment);
     const auto known = std::find_if(before.begin(), before.end(), [&](const RecipeFinalist& other) {
       return other.recipe == recipe.recipe;
     });

@@ -20,8 +20,7 @@ inline constexpr std::size_t kRecipeRepeats = 3;
 
 /// Callbacks to retrain the finalists of a search of training recipes.
 struct Retraining {
-  /// Returns the settings of a trial's training, JSON of TrainSettings.
-  std::function<std::string(const Assignment&)> describe;
+  std::function<TrainSettings(const Assignment&)> recipe_of;  ///< returns a trial's recipe
   /// Trains and judges; returns nothing if stopped. `heard` receives the completed fraction of the
   /// training. The outcome holds quality metrics only.
   std::function<std::optional<Result<cost::Outcome>>(const TrainSettings&,

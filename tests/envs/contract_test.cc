@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
@@ -368,6 +369,7 @@ TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
                            "\"schedule\":\"cosine\"", "\"hard\":0.5", "\"batch\":8"}) {
     EXPECT_NE(recipe.find(part), std::string::npos) << part << " in " << recipe;
   }
+  EXPECT_EQ(ToJsonText(made->RecipeOf({3, 3, 1, 0, 1, 2})), recipe);
   // Without labels no recipe looks at them; what cannot be trained is a failure.
   task.labels.clear();
   task.inputs.MutableValues<float>()[0] = std::numeric_limits<float>::quiet_NaN();

@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/base/fields.h"
-
 namespace msc::gym {
 namespace {
 
@@ -32,11 +30,11 @@ struct Turns {
 
   Retraining How() {
     Retraining how;
-    how.describe = [](const Assignment& assignment) {
+    how.recipe_of = [](const Assignment& assignment) {
       TrainSettings settings;
       settings.epochs = assignment.at(0);
       settings.seed = 10;
-      return ToJsonText(settings);
+      return settings;
     };
     how.train =
         [this](const TrainSettings& settings,
