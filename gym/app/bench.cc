@@ -14,11 +14,10 @@
 #include "compiler/runtime/threads.h"
 #include "cost/measure/latency.h"
 #include "cost/measure/probe.h"
-#include "gym/app/batch_option.h"
 #include "gym/app/bench_print.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
-#include "gym/app/shape_option.h"
+#include "gym/app/options.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
 
@@ -186,39 +185,27 @@ void Bench(const Options& options, AppContext& context) {
 void AddBench(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("bench", "Time a model on several targets, interleaved");
-  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
-      ->required();
-  AddShapeOption(*command, options->shapes);
+  AddModelOptions(*command, options->model, options->shapes);
   command->add_option("--input", options->inputs,
                       "one .npy file of samples per input, in order; the first batch is timed, and "
                       "all samples calibrate int8; default: random values");
-  command
-      ->add_option("--targets,--target", options->targets,
-                   "targets with their options, separated by commas: onednn,blas:library=xsmm")
-      ->delimiter(',')
-      ->capture_default_str();
-  command
-      ->add_option("--precision", options->precisions,
-                   "precisions, separated by commas: f32, bf16, int8, or none to time only "
-                   "strategies; int8 scales come from the range of the inputs and suit only timing")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"f32", "bf16", "int8", kNoPrecision}))
-      ->capture_default_str();
-  command
-      ->add_option("--strategy", options->strategies,
-                   "also time the model with this strategy applied; may be repeated")
-      ->allow_extra_args(false);
+  AddSetting(*command, "--targets,--target", options->targets,
+             "targets with their options, separated by commas: onednn,blas:library=xsmm")
+      ->delimiter(',');
+  AddSetting(*command, "--precision", options->precisions,
+             CLI::IsMember({"f32", "bf16", "int8", kNoPrecision}),
+             "precisions, separated by commas: f32, bf16, int8, or none to time only "
+             "strategies; int8 scales come from the range of the inputs and suit only timing")
+      ->delimiter(',');
+  AddRepeated(*command, "--strategy", options->strategies,
+              "also time the model with this strategy applied; may be repeated");
   command->add_flag("--peer", options->peer,
                     "also time ONNX Runtime itself, on the ONNX file and on the QDQ models");
-  command->add_option("--threads", options->threads, "number of threads")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  AddThreadsOption(*command, options->threads);
   AddBatchOption(*command, options->batch);
-  command->add_option("--max-ms", options->max_ms, "time limit of a row in milliseconds")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  command->add_option("--seed", options->seed, "seed of random inputs and of intervals")
-      ->capture_default_str();
+  AddSetting(*command, "--max-ms", options->max_ms, CLI::Range(1, 1000000),
+             "time limit of a row in milliseconds");
+  AddSetting(*command, "--seed", options->seed, "seed of random inputs and of intervals");
   command->add_flag(
       "--profile", options->profile,
       "also print time and share of the roof of every step, and compare parts between rows");

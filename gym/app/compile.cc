@@ -14,11 +14,10 @@
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
-#include "gym/app/batch_option.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/not_finite.h"
-#include "gym/app/shape_option.h"
+#include "gym/app/options.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
 
@@ -148,18 +147,13 @@ void AddCompile(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "compile", "Apply a strategy without searching, and write the compiled model");
-  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
-      ->required();
-  AddShapeOption(*command, options->shapes);
+  AddModelOptions(*command, options->model, options->shapes);
   command->add_option("--strategy", options->strategy,
                       "strategy.json of a search; default: compress nothing");
   command->add_option("--target", options->target,
                       "target that runs the model; overrides the strategy");
-  command->add_option("--out", options->out, "folder to write the artefact to")
-      ->capture_default_str();
-  command->add_option("--threads", options->threads, "number of threads that the artefact runs on")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  AddSetting(*command, "--out", options->out, "folder to write the artefact to");
+  AddThreadsOption(*command, options->threads, "number of threads that the artefact runs on");
   AddBatchOption(*command, options->batch);
   command->footer(
       "Exit code 1: on random inputs, an output has a value that is not finite, but is finite in "

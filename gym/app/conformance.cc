@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gym/app/command.h"
+#include "gym/app/options.h"
 #include "gym/search/registries.h"
 
 namespace msc::gym {
@@ -92,17 +93,13 @@ void AddConformance(CLI::App& app, AppContext& context) {
       ->add_option("folder", options->folder,
                    "folder of all ONNX backend tests, of a group, or of one test")
       ->required();
-  command
-      ->add_option(
-          "--target", options->target,
-          "target that runs the tests, or interpreter (reference kernels one by one, any shape)")
-      ->capture_default_str();
-  command->add_option("--rtol", options->tolerance.relative, "relative tolerance of floats")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command->add_option("--atol", options->tolerance.absolute, "absolute tolerance of floats")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  AddSetting(
+      *command, "--target", options->target,
+      "target that runs the tests, or interpreter (reference kernels one by one, any shape)");
+  AddSetting(*command, "--rtol", options->tolerance.relative, CLI::NonNegativeNumber,
+             "relative tolerance of floats");
+  AddSetting(*command, "--atol", options->tolerance.absolute, CLI::NonNegativeNumber,
+             "absolute tolerance of floats");
   command->add_flag("--verbose", options->verbose, "print why tests failed or were skipped");
   command->add_flag("--json", options->json, "print every test with its reason as JSON");
   command->footer(

@@ -26,14 +26,13 @@
 #include "compiler/pipeline/pairs.h"
 #include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/tool_rules.h"
-#include "gym/app/batch_option.h"
 #include "gym/app/command.h"
 #include "gym/app/distill_layers.h"
 #include "gym/app/distill_print.h"
 #include "gym/app/layer_views.h"
+#include "gym/app/options.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
-#include "gym/app/shape_option.h"
 #include "gym/app/stop.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
@@ -311,103 +310,55 @@ void AddRecipe(CLI::App& command, TrainSettings& settings) {
 }
 
 void AddTraining(CLI::App& command, TrainSettings& settings) {
-  command.add_option("--epochs", settings.epochs, "number of passes over the samples")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command.add_option("--batch", settings.batch, "samples per step")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
-  command
-      .add_option("--optimizer", settings.optimizer,
-                  "optimizer: adam (with decoupled weight decay) or sgd (with Nesterov momentum)")
-      ->check(CLI::IsMember({"adam", "sgd"}))
-      ->capture_default_str();
-  command.add_option("--rate", settings.rate, "highest learning rate")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command.add_option("--momentum", settings.momentum, "momentum of sgd")
-      ->check(CLI::Range(0.0, 0.9999))
-      ->capture_default_str();
-  command.add_option("--decay", settings.decay, "weight decay")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command.add_option("--clip", settings.clip, "largest norm of the gradient; 0 = no limit")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
+  AddSetting(command, "--epochs", settings.epochs, CLI::Range(1, 100000),
+             "number of passes over the samples");
+  AddSetting(command, "--batch", settings.batch, CLI::Range(1, 65536), "samples per step");
+  AddSetting(command, "--optimizer", settings.optimizer, CLI::IsMember({"adam", "sgd"}),
+             "optimizer: adam (with decoupled weight decay) or sgd (with Nesterov momentum)");
+  AddSetting(command, "--rate", settings.rate, CLI::Range(0.0, 1e6), "highest learning rate");
+  AddSetting(command, "--momentum", settings.momentum, CLI::Range(0.0, 0.9999), "momentum of sgd");
+  AddSetting(command, "--decay", settings.decay, CLI::Range(0.0, 1.0), "weight decay");
+  AddSetting(command, "--clip", settings.clip, CLI::Range(0.0, 1e9),
+             "largest norm of the gradient; 0 = no limit");
   command.add_flag("--keep-zeros", settings.keep_zeros,
                    "keep weights at zero that are zero, as after mscgym prune --sparsity");
-  command
-      .add_option("--schedule", settings.schedule, "course of the learning rate after the warm-up")
-      ->check(CLI::IsMember({"constant", "cosine", "step"}))
-      ->capture_default_str();
-  command
-      .add_option("--step-epochs", settings.step_epochs,
-                  "number of epochs between steps of --schedule step")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
-  command
-      .add_option("--step-factor", settings.step_factor,
-                  "factor of the rate at each step of --schedule step")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command
-      .add_option("--warmup", settings.warmup,
-                  "share of all training steps in which the rate grows")
-      ->check(CLI::Range(0.0, 1.0))
-      ->capture_default_str();
-  command
-      .add_option(
-          "--patience", settings.patience,
-          "number of epochs without a better validation loss after which training ends; 0 = never")
-      ->check(CLI::Range(0, 100000))
-      ->capture_default_str();
-  command.add_option("--seed", settings.seed, "seed of the order of samples")
-      ->capture_default_str();
-  command.add_option("--threads", settings.threads, "number of threads")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  AddSetting(command, "--schedule", settings.schedule,
+             CLI::IsMember({"constant", "cosine", "step"}),
+             "course of the learning rate after the warm-up");
+  AddSetting(command, "--step-epochs", settings.step_epochs, CLI::Range(1, 100000),
+             "number of epochs between steps of --schedule step");
+  AddSetting(command, "--step-factor", settings.step_factor, CLI::Range(0.0, 1.0),
+             "factor of the rate at each step of --schedule step");
+  AddSetting(command, "--warmup", settings.warmup, CLI::Range(0.0, 1.0),
+             "share of all training steps in which the rate grows");
+  AddSetting(
+      command, "--patience", settings.patience, CLI::Range(0, 100000),
+      "number of epochs without a better validation loss after which training ends; 0 = never");
+  AddSetting(command, "--seed", settings.seed, "seed of the order of samples");
+  AddThreadsOption(command, settings.threads);
 }
 
 void AddLosses(CLI::App& command, Options& options) {
   TrainSettings& settings = options.settings;
-  command.add_option("--kl", settings.kl, "weight of the KL divergence of the outputs' softmax")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
-  command
-      .add_option("--temperature", settings.temperature,
-                  "divisor of the outputs before the softmax")
-      ->check(CLI::Range(1e-3, 1e3))
-      ->capture_default_str();
-  command
-      .add_option("--lp", settings.lp, "weight of mean |student - teacher|^power of the outputs")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
-  command.add_option("--power", settings.power, "power of --lp")
-      ->check(CLI::Range(0.1, 16.0))
-      ->capture_default_str();
-  command.add_option("--hard", settings.hard, "weight of the cross entropy with --data-labels")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
-  command
-      .add_option("--feature", options.features,
-                  "match a value inside the model to that of the teacher: NAME, or "
-                  "NAME=NAME_IN_STUDENT; may be repeated")
-      ->allow_extra_args(false);
-  command
-      .add_option("--attention", options.attention,
-                  "match the attention map of a value, which says where its channels are large; "
-                  "may be repeated")
-      ->allow_extra_args(false);
-  command
-      .add_option("--feature-weight", options.feature_weight,
-                  "weight of each --feature and --attention")
-      ->check(CLI::Range(0.0, 1e9))
-      ->capture_default_str();
-  command
-      .add_option("--feature-power", options.feature_power,
-                  "power of the distance for --feature, and of the maps for --attention")
-      ->check(CLI::Range(0.1, 16.0))
-      ->capture_default_str();
+  AddSetting(command, "--kl", settings.kl, CLI::Range(0.0, 1e9),
+             "weight of the KL divergence of the outputs' softmax");
+  AddSetting(command, "--temperature", settings.temperature, CLI::Range(1e-3, 1e3),
+             "divisor of the outputs before the softmax");
+  AddSetting(command, "--lp", settings.lp, CLI::Range(0.0, 1e9),
+             "weight of mean |student - teacher|^power of the outputs");
+  AddSetting(command, "--power", settings.power, CLI::Range(0.1, 16.0), "power of --lp");
+  AddSetting(command, "--hard", settings.hard, CLI::Range(0.0, 1e9),
+             "weight of the cross entropy with --data-labels");
+  AddRepeated(command, "--feature", options.features,
+              "match a value inside the model to that of the teacher: NAME, or "
+              "NAME=NAME_IN_STUDENT; may be repeated");
+  AddRepeated(command, "--attention", options.attention,
+              "match the attention map of a value, which says where its channels are large; "
+              "may be repeated");
+  AddSetting(command, "--feature-weight", options.feature_weight, CLI::Range(0.0, 1e9),
+             "weight of each --feature and --attention");
+  AddSetting(command, "--feature-power", options.feature_power, CLI::Range(0.1, 16.0),
+             "power of the distance for --feature, and of the maps for --attention");
   command.add_option("--rules", options.rules,
                      "file of rules with losses of values inside the model, and of the outputs "
                      "(mark \"loss\") instead of --kl and --lp; see docs/rules.md");
@@ -422,30 +373,20 @@ void AddSamples(CLI::App& command, Options& options) {
   command.add_option("--data", options.images, "samples to train on; labels are not needed")
       ->required();
   command.add_option("--data-labels", options.labels, "class numbers of --data, for --hard");
-  command.add_option("--samples", options.samples, "number of samples of --data; 0 = all")
-      ->check(CLI::Range(0, 10000000))
-      ->capture_default_str();
-  command
-      .add_option("--validation", options.validation,
-                  "number of samples, the last ones of --data, that choose the best epoch and are "
-                  "not trained on")
-      ->check(CLI::Range(0, 10000000))
-      ->capture_default_str();
+  AddSetting(command, "--samples", options.samples, CLI::Range(0, 10000000),
+             "number of samples of --data; 0 = all");
+  AddSetting(command, "--validation", options.validation, CLI::Range(0, 10000000),
+             "number of samples, the last ones of --data, that choose the best epoch and are "
+             "not trained on");
   AddFormOptions(command, options.data);
-  command
-      .add_option("--calibration-samples", options.calibration,
-                  "number of samples that give the scales for --weight-bits")
-      ->check(CLI::Range(1, 10000000))
-      ->capture_default_str();
+  AddSetting(command, "--calibration-samples", options.calibration, CLI::Range(1, 10000000),
+             "number of samples that give the scales for --weight-bits");
   command.add_option("--test", options.test_images,
                      "samples on which to compare teacher and student");
   command.add_option("--labels", options.test_labels, "class numbers of --test");
-  command
-      .add_option("--test-samples", options.test_samples, "number of samples of --test; 0 = all")
-      ->check(CLI::Range(0, 10000000))
-      ->capture_default_str();
-  command.add_option("--target", options.target, "target that runs the models on --test")
-      ->capture_default_str();
+  AddSetting(command, "--test-samples", options.test_samples, CLI::Range(0, 10000000),
+             "number of samples of --test; 0 = all");
+  AddSetting(command, "--target", options.target, "target that runs the models on --test");
 }
 
 }  // namespace
@@ -454,10 +395,8 @@ void AddDistill(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("distill", "Train a compressed model to imitate the original model");
-  command
-      ->add_option("model", options->model, "the teacher: an .onnx file or a saved graph (.json)")
-      ->required();
-  AddShapeOption(*command, options->shapes);
+  AddModelOptions(*command, options->model, options->shapes,
+                  "the teacher: an .onnx file or a saved graph (.json)");
   command->add_option(
       "--strategy", options->strategy,
       "make the student from the model with this strategy: pruned, refitted, quantized");

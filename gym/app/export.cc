@@ -14,7 +14,7 @@
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
-#include "gym/app/shape_option.h"
+#include "gym/app/options.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
 
@@ -83,22 +83,15 @@ void AddExport(CLI::App& app, AppContext& /*context*/) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("export", "Write a model, compressed or not, as ONNX or C++");
-  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
-      ->required();
-  AddShapeOption(*command, options->shapes);
-  command
-      ->add_option(
-          "--to", options->to,
-          "what to write: an ONNX file, or a folder with C++ code that builds without dependencies")
-      ->check(CLI::IsMember({"onnx", "cpp"}))
-      ->capture_default_str();
+  AddModelOptions(*command, options->model, options->shapes);
+  AddSetting(
+      *command, "--to", options->to, CLI::IsMember({"onnx", "cpp"}),
+      "what to write: an ONNX file, or a folder with C++ code that builds without dependencies");
   command->add_option(
       "--strategy", options->strategy,
       "apply this strategy; int8 layers get QuantizeLinear and DequantizeLinear nodes");
   command->add_option("--out", options->out, "file or new folder to write")->required();
-  command->add_option("--opset", options->opset, "ONNX opset")
-      ->check(CLI::Range(7, 17))
-      ->capture_default_str();
+  AddSetting(*command, "--opset", options->opset, CLI::Range(7, 17), "ONNX opset");
   command
       ->add_option("--isa", options->isas,
                    "cpp: instruction sets to write kernels for; the package selects one at run "

@@ -7,6 +7,7 @@
 
 #include "compiler/base/file.h"
 #include "gym/app/command.h"
+#include "gym/app/options.h"
 #include "gym/app/warn_of_loss.h"
 #include "gym/search/record.h"
 #include "gym/study/export.h"
@@ -45,10 +46,8 @@ void AddExportStudy(CLI::App& app, AppContext& context) {
   command->add_option("run", options->run, "run directory")
       ->required()
       ->check(CLI::ExistingDirectory);
-  command
-      ->add_option("--to", options->to, "what to write: a table (csv), or a journal file of Optuna")
-      ->check(CLI::IsMember({"csv", "optuna"}))
-      ->capture_default_str();
+  AddSetting(*command, "--to", options->to, CLI::IsMember({"csv", "optuna"}),
+             "what to write: a table (csv), or a journal file of Optuna");
   command->add_option("--out", options->out, "file to write")->required();
   command->footer(
       "Examples:\n"

@@ -9,7 +9,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/text.h"
 #include "gym/app/command.h"
-#include "gym/app/shape_option.h"
+#include "gym/app/options.h"
 #include "gym/search/model.h"
 
 namespace msc::gym {
@@ -83,9 +83,7 @@ void AddInspect(CLI::App& app, AppContext& /*context*/) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("inspect", "Print inputs, outputs and operators of a model");
-  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
-      ->required();
-  AddShapeOption(*command, options->shapes);
+  AddModelOptions(*command, options->model, options->shapes);
   command->add_flag("--canonical", options->canonical,
                     "first run the passes that every search starts with");
   command->add_flag("--text", options->text, "print the whole graph as text");

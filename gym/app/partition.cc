@@ -25,13 +25,12 @@
 #include "cost/partition/plan_times.h"
 #include "cost/partition/propose.h"
 #include "cost/partition/roof_bounds.h"
-#include "gym/app/batch_option.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
+#include "gym/app/options.h"
 #include "gym/app/partition_given.h"
 #include "gym/app/partition_print.h"
 #include "gym/app/partition_proposal.h"
-#include "gym/app/shape_option.h"
 #include "gym/app/stop.h"
 #include "gym/console/progress_line.h"
 #include "gym/report/partition_page.h"
@@ -361,21 +360,14 @@ void AddPartition(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command =
       app.add_subcommand("partition", "Find which target is fastest for which part of a model");
-  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
-      ->required();
-  AddShapeOption(*command, options->shapes);
-  command
-      ->add_option("--targets,--target", options->targets,
-                   "targets with their options, separated by commas; the greedy plan that serves "
-                   "for comparison prefers earlier ones")
-      ->delimiter(',')
-      ->capture_default_str();
-  command
-      ->add_option("--precision", options->precision,
-                   "precision of all layers: f32, bf16 or int8; int8 scales come from random "
-                   "inputs and suit only timing")
-      ->check(CLI::IsMember({"f32", "bf16", "int8"}))
-      ->capture_default_str();
+  AddModelOptions(*command, options->model, options->shapes);
+  AddSetting(*command, "--targets,--target", options->targets,
+             "targets with their options, separated by commas; the greedy plan that serves "
+             "for comparison prefers earlier ones")
+      ->delimiter(',');
+  AddSetting(*command, "--precision", options->precision, CLI::IsMember({"f32", "bf16", "int8"}),
+             "precision of all layers: f32, bf16 or int8; int8 scales come from random "
+             "inputs and suit only timing");
   command->add_option(
       "--strategy", options->strategy,
       "use the precisions of this strategy instead; its target and partition are ignored");
@@ -385,12 +377,9 @@ void AddPartition(CLI::App& app, AppContext& context) {
                    "every target again with its option precision")
       ->delimiter(',')
       ->check(CLI::IsMember({"f32", "bf16"}));
-  command
-      ->add_option("--images", options->images,
-                   "how regions exchange images: dense, or both (dense, or channels last if their "
-                   "targets support it)")
-      ->check(CLI::IsMember({"dense", "both"}))
-      ->capture_default_str();
+  AddSetting(*command, "--images", options->images, CLI::IsMember({"dense", "both"}),
+             "how regions exchange images: dense, or both (dense, or channels last if their "
+             "targets support it)");
   CLI::Option* costs =
       command->add_option("--costs", options->costs,
                           "find the cover of least cost for the costs in this file, and measure "
@@ -398,14 +387,10 @@ void AddPartition(CLI::App& app, AppContext& context) {
   command->add_option("--rules", options->rules,
                       "file of rules that propose additional regions: patterns, siblings, nodes by "
                       "name; see docs/add_a_partition_rule.md");
-  command
-      ->add_option("--pin", options->pins,
-                   "NODE=TARGET: target that must run a node; may be repeated")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--max-regions", options->max_regions,
-                   "TARGET=COUNT: largest number of regions that a target may get; may be repeated")
-      ->allow_extra_args(false);
+  AddRepeated(*command, "--pin", options->pins,
+              "NODE=TARGET: target that must run a node; may be repeated");
+  AddRepeated(*command, "--max-regions", options->max_regions,
+              "TARGET=COUNT: largest number of regions that a target may get; may be repeated");
   command
       ->add_option("--max-mb", options->max_mb,
                    "largest memory of all regions together in MiB, for weights and workspaces; "
@@ -419,9 +404,8 @@ void AddPartition(CLI::App& app, AppContext& context) {
       return std::string(error.what());
     }
   };
-  command->add_option("--search", options->search, "search that finds plans from costs")
-      ->check(is_search)
-      ->capture_default_str();
+  AddSetting(*command, "--search", options->search, is_search,
+             "search that finds plans from costs");
   command
       ->add_option(
           "--compare", options->compare,
@@ -431,51 +415,31 @@ void AddPartition(CLI::App& app, AppContext& context) {
   CLI::Option* lazy = command->add_flag("--lazy", options->lazy,
                                         "measure only regions that a better plan may contain, "
                                         "according to the regions measured so far");
-  command
-      ->add_option(
-          "--bounds", options->bounds,
-          "lower bounds of costs for --lazy: learned from measured costs, or roof, from the "
-          "measured multiplication rate of this machine, which is safe but measures more")
-      ->check(CLI::IsMember({"learned", "roof"}))
-      ->needs(lazy)
-      ->capture_default_str();
+  AddSetting(*command, "--bounds", options->bounds, CLI::IsMember({"learned", "roof"}),
+             "lower bounds of costs for --lazy: learned from measured costs, or roof, from the "
+             "measured multiplication rate of this machine, which is safe but measures more")
+      ->needs(lazy);
   command->add_flag(
       "--learned,!--no-learned", options->learned,
       "measure only regions that a better plan may contain, according to regions of other models; "
       "needs costs of at least three other models in the cache; on by default; no effect with "
       "--lazy, --compare, --pin, --max-regions, --max-mb or a --search other than exact; "
       "--no-learned measures all regions, which proves the result");
-  command
-      ->add_option("--plans", options->plans, "number of best plans that are timed as whole models")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
-  command
-      ->add_option("--rounds", options->rounds,
-                   "largest number of times that costs of boundaries are fitted to the times of "
-                   "whole plans and the search repeated")
-      ->check(CLI::Range(0, 100))
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--minutes", options->minutes,
-          "time limit for measuring, in minutes; the result is then the best according to the "
-          "known costs; these stay cached, so the same command continues from there; 0 = no limit")
-      ->check(CLI::Range(0.0, 1e6))
-      ->capture_default_str();
-  command->add_option("--threads", options->threads, "number of threads")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  AddSetting(*command, "--plans", options->plans, CLI::Range(1, 100),
+             "number of best plans that are timed as whole models");
+  AddSetting(*command, "--rounds", options->rounds, CLI::Range(0, 100),
+             "largest number of times that costs of boundaries are fitted to the times of "
+             "whole plans and the search repeated");
+  AddSetting(
+      *command, "--minutes", options->minutes, CLI::Range(0.0, 1e6),
+      "time limit for measuring, in minutes; the result is then the best according to the "
+      "known costs; these stay cached, so the same command continues from there; 0 = no limit");
+  AddThreadsOption(*command, options->threads);
   AddBatchOption(*command, options->batch);
-  command
-      ->add_option("--max-ms", options->max_ms,
-                   "time limit for timing a whole plan in milliseconds")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  command
-      ->add_option("--patience-ms", options->patience_ms,
-                   "milliseconds after which compiling or timing a region counts as hung")
-      ->check(CLI::Range(1, 100000000))
-      ->capture_default_str();
+  AddSetting(*command, "--max-ms", options->max_ms, CLI::Range(1, 1000000),
+             "time limit for timing a whole plan in milliseconds");
+  AddSetting(*command, "--patience-ms", options->patience_ms, CLI::Range(1, 100000000),
+             "milliseconds after which compiling or timing a region counts as hung");
   command
       ->add_option("--cold-mb", options->cold_mb,
                    "MiB of other memory to read before every round of timing regions; 0 = time "

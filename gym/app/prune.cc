@@ -21,11 +21,11 @@
 #include "compiler/pipeline/tool_rules.h"
 #include "gym/app/command.h"
 #include "gym/app/layer_views.h"
+#include "gym/app/options.h"
 #include "gym/app/prune_print.h"
 #include "gym/app/prune_time.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
-#include "gym/app/shape_option.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
@@ -338,10 +338,8 @@ void Prune(Options options) {
 void AddChoices(CLI::App& command, Options& options) {
   command.add_option("--density", options.request.density,
                      "share of the channels of every group to keep, in (0, 1]");
-  command
-      .add_option("--layer", options.densities,
-                  "NAME=DENSITY: share of the channels of one group to keep; may be repeated")
-      ->allow_extra_args(false);
+  AddRepeated(command, "--layer", options.densities,
+              "NAME=DENSITY: share of the channels of one group to keep; may be repeated");
   command.add_option(
       "--macs", options.request.macs,
       "instead: largest share of the multiply-adds to keep; the scores decide which channels stay");
@@ -354,23 +352,15 @@ void AddChoices(CLI::App& command, Options& options) {
       "--rules", options.rules,
       "instead: file of rules with density and score of each layer; see docs/rules.md");
   command.add_option("--plan", options.plan, "instead: apply a plan that --save-plan wrote");
-  command
-      .add_option("--score", options.score,
-                  "score that chooses the channels to keep: l1, l2, fpgm or random; energy, obs or "
-                  "taylor with --calibration")
-      ->capture_default_str();
-  command
-      .add_option("--align", options.request.align, "keep a multiple of this number of channels")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  command
-      .add_option("--least", options.request.least,
-                  "smallest share of every group that a budget keeps, in (0, 1]")
-      ->capture_default_str();
-  command
-      .add_option("--seed", options.calibration.seed,
-                  "seed of random scores and of sampled positions")
-      ->capture_default_str();
+  AddSetting(command, "--score", options.score,
+             "score that chooses the channels to keep: l1, l2, fpgm or random; energy, obs or "
+             "taylor with --calibration");
+  AddSetting(command, "--align", options.request.align, CLI::Range(1, 4096),
+             "keep a multiple of this number of channels");
+  AddSetting(command, "--least", options.request.least,
+             "smallest share of every group that a budget keeps, in (0, 1]");
+  AddSetting(command, "--seed", options.calibration.seed,
+             "seed of random scores and of sampled positions");
 }
 
 void AddData(CLI::App& command, Options& options) {
@@ -383,30 +373,18 @@ void AddData(CLI::App& command, Options& options) {
                      "weights to keep, such as 0.5");
   command.add_flag("--measure", options.measure,
                    "time the model before and after pruning on --target");
-  command.add_option("--max-ms", options.max_ms, "time limit of one measurement in milliseconds")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
+  AddSetting(command, "--max-ms", options.max_ms, CLI::Range(1, 1000000),
+             "time limit of one measurement in milliseconds");
   command.add_flag(
       "--reconstruct", options.reconstruct,
       "refit the remaining weights to the original outputs, layer by layer, without training");
-  command
-      .add_option("--ridge", options.calibration.ridge,
-                  "strength with which the fit holds weights near their original values")
-      ->check(CLI::Range(1e-9, 1e9))
-      ->capture_default_str();
-  command
-      .add_option("--positions", options.calibration.positions,
-                  "number of output positions per sample that scores and fit use")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  command
-      .add_option("--target", options.calibration.run.target,
-                  "target that runs the model on the samples and is timed")
-      ->capture_default_str();
-  command
-      .add_option("--threads", options.calibration.run.threads, "number of threads of the target")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  AddSetting(command, "--ridge", options.calibration.ridge, CLI::Range(1e-9, 1e9),
+             "strength with which the fit holds weights near their original values");
+  AddSetting(command, "--positions", options.calibration.positions, CLI::Range(1, 1000000),
+             "number of output positions per sample that scores and fit use");
+  AddSetting(command, "--target", options.calibration.run.target,
+             "target that runs the model on the samples and is timed");
+  AddThreadsOption(command, options.calibration.run.threads, "number of threads of the target");
 }
 
 }  // namespace
@@ -415,9 +393,7 @@ void AddPrune(CLI::App& app, AppContext& /*context*/) {
   auto options = std::make_shared<Options>();
   options->calibration.run.target = "onednn";
   CLI::App* command = app.add_subcommand("prune", "Remove channels of a model");
-  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
-      ->required();
-  AddShapeOption(*command, options->shapes);
+  AddModelOptions(*command, options->model, options->shapes);
   AddChoices(*command, *options);
   AddData(*command, *options);
   command->add_option("--out", options->out, "write the pruned model to this ONNX file");

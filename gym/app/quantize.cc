@@ -23,11 +23,11 @@
 #include "gym/app/command.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/not_finite.h"
+#include "gym/app/options.h"
 #include "gym/app/quantize_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/scale_table.h"
-#include "gym/app/shape_option.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
@@ -264,55 +264,30 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
           "int8 = layers compute with integers; f32 = quantize only weights")
       ->check(CLI::IsMember({"int8", "f32"}))
       ->default_str(std::string(Name(options.activations)));
-  command
-      .add_option("--bits", options.bits,
-                  "bits of a weight; targets run fewer than 8 as 8-bit integers")
-      ->check(CLI::Range(2, 8))
-      ->capture_default_str();
-  command
-      .add_option("--method", options.scales.method,
-                  "method that chooses ranges of activations: minmax, percentile, entropy or mse")
-      ->check(CLI::IsMember({"minmax", "percentile", "entropy", "mse"}))
-      ->capture_default_str();
-  command
-      .add_option("--percentile", options.scales.percentile,
-                  "percentage of absolute values that a range keeps, for --method percentile")
-      ->check(CLI::Range(50.0, 100.0))
-      ->capture_default_str();
-  command
-      .add_option("--activation-bits", options.scales.bits,
-                  "bits of an activation; fewer than 8 are stored as 8-bit integers")
-      ->check(CLI::Range(2, 8))
-      ->capture_default_str();
+  AddSetting(command, "--bits", options.bits, CLI::Range(2, 8),
+             "bits of a weight; targets run fewer than 8 as 8-bit integers");
+  AddSetting(command, "--method", options.scales.method,
+             CLI::IsMember({"minmax", "percentile", "entropy", "mse"}),
+             "method that chooses ranges of activations: minmax, percentile, entropy or mse");
+  AddSetting(command, "--percentile", options.scales.percentile, CLI::Range(50.0, 100.0),
+             "percentage of absolute values that a range keeps, for --method percentile");
+  AddSetting(command, "--activation-bits", options.scales.bits, CLI::Range(2, 8),
+             "bits of an activation; fewer than 8 are stored as 8-bit integers");
   command.add_flag("--affine", options.scales.affine,
                    "use a zero point if values have both signs; default: symmetric");
-  command
-      .add_option(
-          "--grid", options.grid,
-          "how scales of weights are chosen: max = largest magnitude, mse = least square error")
-      ->check(CLI::IsMember({"max", "mse"}))
-      ->capture_default_str();
-  command
-      .add_option("--per", options.per,
-                  "weights that share a scale: those of a channel, or all of a layer (tensor)")
-      ->check(CLI::IsMember({"channel", "tensor"}))
-      ->capture_default_str();
+  AddSetting(command, "--grid", options.grid, CLI::IsMember({"max", "mse"}),
+             "how scales of weights are chosen: max = largest magnitude, mse = least square error");
+  AddSetting(command, "--per", options.per, CLI::IsMember({"channel", "tensor"}),
+             "weights that share a scale: those of a channel, or all of a layer (tensor)");
   command.add_flag("--affine-weights", options.affine_weights,
                    "use zero points for weights: one per channel or group with --activations f32, "
                    "one per layer with --per tensor");
-  command
-      .add_option(
-          "--group", options.group,
-          "number of inputs of a channel that share a scale, with --activations f32; 0 = all; "
-          "layers whose number of inputs is not a multiple of it keep one scale per channel")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
-  command
-      .add_option("--rounding", options.rounding,
-                  "how weights are rounded: nearest; gptq or descent, which keep outputs on the "
-                  "samples close")
-      ->check(CLI::IsMember({"nearest", "gptq", "descent"}))
-      ->capture_default_str();
+  AddSetting(command, "--group", options.group, CLI::Range(0, 1000000),
+             "number of inputs of a channel that share a scale, with --activations f32; 0 = all; "
+             "layers whose number of inputs is not a multiple of it keep one scale per channel");
+  AddSetting(command, "--rounding", options.rounding, CLI::IsMember({"nearest", "gptq", "descent"}),
+             "how weights are rounded: nearest; gptq or descent, which keep outputs on the "
+             "samples close");
   command.add_flag("--reconstruct", options.reconstruct,
                    "refit weights to the quantized inputs before rounding them");
   command.add_flag("--correct-bias", options.correct_bias,
@@ -321,19 +296,12 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
                    "apply cross-layer equalization; the f32 outputs stay the same");
   command.add_flag("--smooth", options.smooth,
                    "apply SmoothQuant and search its alpha; the f32 outputs stay the same");
-  command
-      .add_option("--ridge", options.ridge,
-                  "strength with which a refit holds weights near their original values")
-      ->check(CLI::Range(1e-9, 1e9))
-      ->capture_default_str();
-  command
-      .add_option("--positions", options.positions,
-                  "number of output positions per sample that a fit uses; 0 = eight in all samples "
-                  "together for every input of a layer")
-      ->check(CLI::Range(0, 1000000))
-      ->capture_default_str();
-  command.add_option("--seed", options.seed, "seed of the choice of positions")
-      ->capture_default_str();
+  AddSetting(command, "--ridge", options.ridge, CLI::Range(1e-9, 1e9),
+             "strength with which a refit holds weights near their original values");
+  AddSetting(command, "--positions", options.positions, CLI::Range(0, 1000000),
+             "number of output positions per sample that a fit uses; 0 = eight in all samples "
+             "together for every input of a layer");
+  AddSetting(command, "--seed", options.seed, "seed of the choice of positions");
 }
 
 }  // namespace
@@ -343,28 +311,20 @@ void AddQuantize(CLI::App& app, AppContext& context) {
   options->run.target = "onednn";
   CLI::App* command =
       app.add_subcommand("quantize", "Quantize a model with unlabelled samples, without training");
-  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
-      ->required();
-  AddShapeOption(*command, options->shapes);
+  AddModelOptions(*command, options->model, options->shapes);
   command->add_option("--strategy", options->strategy,
                       "start from the channels and fitted weights of this strategy, written by "
                       "mscgym prune or search");
   AddMethods(*command, options->quantize);
-  command
-      ->add_option("--layer", options->layers,
-                   "NAME=PRECISION (f32, bf16, int8) or NAME=BITS: precision or bits of one layer; "
-                   "may be repeated")
-      ->allow_extra_args(false);
+  AddRepeated(*command, "--layer", options->layers,
+              "NAME=PRECISION (f32, bf16, int8) or NAME=BITS: precision or bits of one layer; "
+              "may be repeated");
   command->add_option("--rules", options->rules,
                       "file of rules with bits and range methods of layers; see docs/rules.md");
   AddSampleOptions(*command, options->samples);
-  command
-      ->add_option("--target", options->run.target,
-                   "target that runs the model on the samples and deploys it")
-      ->capture_default_str();
-  command->add_option("--threads", options->run.threads, "number of threads of the target")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  AddSetting(*command, "--target", options->run.target,
+             "target that runs the model on the samples and deploys it");
+  AddThreadsOption(*command, options->run.threads, "number of threads of the target");
   command->add_option("--out", options->out,
                       "write the quantized model to this ONNX file, with Q/DQ nodes");
   command->add_option("--save-plan", options->save_plan,

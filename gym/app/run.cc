@@ -18,11 +18,10 @@
 #include "cost/quality/array_file.h"
 #include "cost/quality/convert.h"
 #include "cost/track/finite.h"
-#include "gym/app/batch_option.h"
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
 #include "gym/app/not_finite.h"
-#include "gym/app/shape_option.h"
+#include "gym/app/options.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
 
@@ -210,9 +209,8 @@ void Run(const Options& options, AppContext& context) {
 void AddRun(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("run", "Run a model or an artefact on given inputs");
-  command->add_option("model", options->model, "an artefact folder, an .onnx file or a saved graph")
-      ->required();
-  AddShapeOption(*command, options->shapes);
+  AddModelOptions(*command, options->model, options->shapes,
+                  "an artefact folder, an .onnx file or a saved graph");
   command->add_option("--input", options->inputs,
                       "one .npy file per input, in order; the remaining inputs get random values");
   command->add_option("--out", options->out, "folder to write output_0.npy, output_1.npy, ... to");
@@ -221,7 +219,7 @@ void AddRun(CLI::App& app, AppContext& context) {
   command->add_option("--threads", options->threads, "number of threads; default: 1")
       ->check(CLI::Range(1, 1024));
   AddBatchOption(*command, options->batch);
-  command->add_option("--seed", options->seed, "seed of random inputs")->capture_default_str();
+  AddSetting(*command, "--seed", options->seed, "seed of random inputs");
   command->add_flag("--any-version", options->any_version,
                     "run an artefact even if it was compiled with other libraries or for another "
                     "instruction set");

@@ -11,6 +11,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/samples.h"
 #include "cost/quality/quality.h"
+#include "gym/app/options.h"
 #include "gym/search/model.h"
 
 namespace msc::gym {
@@ -62,29 +63,21 @@ double CosineSum(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
-  command
-      .add_option("--format", data.format,
-                  "format of all samples: idx, npy, npz (FILE.npz:NAME; for several inputs or "
-                  "integers, FILE.npz with one array per input, under its name), csv, or folder of "
-                  "images; auto = recognised by the name")
-      ->check(CLI::IsMember({"auto", "idx", "npy", "npz", "csv", "folder"}))
-      ->capture_default_str();
+  AddSetting(command, "--format", data.format,
+             CLI::IsMember({"auto", "idx", "npy", "npz", "csv", "folder"}),
+             "format of all samples: idx, npy, npz (FILE.npz:NAME; for several inputs or "
+             "integers, FILE.npz with one array per input, under its name), csv, or folder of "
+             "images; auto = recognised by the name");
   command.add_option("--mean", data.mean,
                      "subtracted from samples: one number, or one per channel");
   command.add_option("--std", data.std, "divisor of samples: one number, or one per channel");
-  command
-      .add_option("--layout", data.layout,
-                  "layout of arrays: as_is, or hwc if they have channels last and the model has "
-                  "channels first")
-      ->check(CLI::IsMember({"as_is", "hwc"}))
-      ->capture_default_str();
+  AddSetting(command, "--layout", data.layout, CLI::IsMember({"as_is", "hwc"}),
+             "layout of arrays: as_is, or hwc if they have channels last and the model has "
+             "channels first");
   command.add_flag("--resize", data.resize,
                    "scale images of a folder to the input size of the model");
-  command
-      .add_option(
-          "--shuffle", data.shuffle,
-          "seed of a random order, for a random subset of the samples; 0 = order of the file")
-      ->capture_default_str();
+  AddSetting(command, "--shuffle", data.shuffle,
+             "seed of a random order, for a random subset of the samples; 0 = order of the file");
 }
 
 void AddSampleOptions(CLI::App& command, SampleOptions& options) {
@@ -100,10 +93,8 @@ void AddSampleOptions(CLI::App& command, SampleOptions& options) {
   command.add_option("--test", options.test_images,
                      "samples on which to compare the models before and after");
   command.add_option("--labels", options.test_labels, "class numbers of --test");
-  command
-      .add_option("--test-samples", options.test_samples, "number of samples of --test; 0 = all")
-      ->check(CLI::Range(0, 10000000))
-      ->capture_default_str();
+  AddSetting(command, "--test-samples", options.test_samples, CLI::Range(0, 10000000),
+             "number of samples of --test; 0 = all");
 }
 
 void CheckSampleOptions(const SampleOptions& options) {

@@ -14,6 +14,7 @@
 #include "cost/farm/coordinator.h"
 #include "gym/app/command.h"
 #include "gym/app/console_listener.h"
+#include "gym/app/options.h"
 #include "gym/app/search_dry_run.h"
 #include "gym/app/search_farm.h"
 #include "gym/app/stop.h"
@@ -137,8 +138,7 @@ void AddSearch(CLI::App& app, AppContext& context) {
                    "JSON file that describes the search; see mscgym list config")
       ->required()
       ->check(CLI::ExistingFile);
-  command->add_option("--out", options->out, "run directory: folder for all files of the search")
-      ->capture_default_str();
+  AddSetting(*command, "--out", options->out, "run directory: folder for all files of the search");
   command->add_option(
       "--env", options->env,
       "what the search decides: quantize (precisions), prune (channels), compress (both, and "
@@ -168,17 +168,12 @@ void AddSearch(CLI::App& app, AppContext& context) {
                       "finalists, and the time used before --resume");
   command->add_option("--threads", options->threads, "number of threads that a candidate runs on")
       ->check(CLI::Range(1, 1024));
-  command
-      ->add_option(
-          "--workers", options->workers,
-          "number of candidates measured at the same time without mpirun, each on its own cores")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
-  command
-      ->add_option("--log-level", options->log_level,
-                   "least severe level that logs/search.log in the run directory contains")
-      ->check(CLI::IsMember({"debug", "info", "warning", "error", "off"}))
-      ->capture_default_str();
+  AddSetting(
+      *command, "--workers", options->workers, CLI::Range(1, 1024),
+      "number of candidates measured at the same time without mpirun, each on its own cores");
+  AddSetting(*command, "--log-level", options->log_level,
+             CLI::IsMember({"debug", "info", "warning", "error", "off"}),
+             "least severe level that logs/search.log in the run directory contains");
   command->add_option(
       "--cache", options->cache,
       "folder of cached results that searches share; default: in the run directory");

@@ -17,13 +17,12 @@
 #include "compiler/pipeline/tool_rules.h"
 #include "cost/track/bisect.h"
 #include "cost/track/stage.h"
-#include "gym/app/batch_option.h"
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
 #include "gym/app/layer_views.h"
+#include "gym/app/options.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
-#include "gym/app/shape_option.h"
 #include "gym/app/track_print.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
@@ -245,19 +244,15 @@ void AddTrack(CLI::App& app, AppContext& context) {
   CLI::App* command = app.add_subcommand(
       "track",
       "Compare the values inside a model from stage to stage, and find where they go wrong");
-  command->add_option("model", options->model, "an .onnx file or a saved graph (.json)")
-      ->required();
-  AddShapeOption(*command, options->shapes);
+  AddModelOptions(*command, options->model, options->shapes);
   command->add_option("--strategy", options->strategy,
                       "also compare the model with this strategy applied");
   command
       ->add_option("--targets", options->targets,
                    "targets to compile the model for, separated by commas")
       ->delimiter(',');
-  command
-      ->add_option("--artefact", options->artefacts,
-                   "artefact of the model to compare; may be repeated")
-      ->allow_extra_args(false);
+  AddRepeated(*command, "--artefact", options->artefacts,
+              "artefact of the model to compare; may be repeated");
   CLI::Option* tensors =
       command
           ->add_option("--tensors", options->tensors,
@@ -266,12 +261,9 @@ void AddTrack(CLI::App& app, AppContext& context) {
   CLI::Option* rules =
       command->add_option("--rules", options->rules,
                           "file of rules that selects the values instead; see docs/rules.md");
-  command
-      ->add_option("--against", options->against,
-                   "stage that compiled stages are compared with if there is a strategy: the "
-                   "optimized model (with the strategy), or the baseline (without it)")
-      ->check(CLI::IsMember({"optimized", "baseline"}))
-      ->capture_default_str();
+  AddSetting(*command, "--against", options->against, CLI::IsMember({"optimized", "baseline"}),
+             "stage that compiled stages are compared with if there is a strategy: the "
+             "optimized model (with the strategy), or the baseline (without it)");
   command->add_option("--input", options->inputs, "one .npy file per input, in order");
   command->add_option("--data", options->images, "instead: file or folder with samples");
   AddFormOptions(*command, options->data);
@@ -282,9 +274,7 @@ void AddTrack(CLI::App& app, AppContext& context) {
           "--samples", options->samples,
           "number of samples per call, if the model leaves the batch size open; default: 1")
       ->check(CLI::Range(1, 65536));
-  command->add_option("--threads", options->threads, "number of threads of compiled stages")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+  AddThreadsOption(*command, options->threads, "number of threads of compiled stages");
   command
       ->add_option("--tolerance", options->tolerance,
                    "largest accepted error, relative to the range of a value; default: 0.001, or "
@@ -292,11 +282,8 @@ void AddTrack(CLI::App& app, AppContext& context) {
       ->check(CLI::Range(1e-12, 1e6));
   command->add_option("--store", options->store,
                       "new folder to store all values in, as .npy files");
-  command
-      ->add_option("--store-mb", options->store_mb,
-                   "largest size of the stored values in megabytes")
-      ->check(CLI::Range(0.001, 1e9))
-      ->capture_default_str();
+  AddSetting(*command, "--store-mb", options->store_mb, CLI::Range(0.001, 1e9),
+             "largest size of the stored values in megabytes");
   command
       ->add_flag("--bisect", options->bisect,
                  "find the operator where a compiled stage departs, and whether the lowered graph "

@@ -1,11 +1,17 @@
-#include "gym/app/batch_option.h"
-
-#include <CLI/CLI.hpp>
+#include "gym/app/options.h"
 
 #include "compiler/base/error.h"
 #include "compiler/pipeline/batch.h"
 
 namespace msc::gym {
+
+void AddModelOptions(CLI::App& command, std::string& model, std::vector<std::string>& shapes,
+                     const std::string& help) {
+  command.add_option("model", model, help)->required();
+  AddRepeated(command, "--shape", shapes,
+              "shape of an input with dimensions that the model leaves open, as "
+              "NAME=1x3x640x640; may be repeated for other inputs");
+}
 
 void AddBatchOption(CLI::App& command, std::optional<std::int64_t>& batch) {
   command
@@ -25,6 +31,15 @@ std::int64_t BatchFor(const Graph& graph, std::optional<std::int64_t> asked,
                   "; leave out " + option +
                   ", give the size in --shape, or export the model with "
                   "an open first dimension");
+}
+
+void AddThreadsOption(CLI::App& command, int& threads, const std::string& help) {
+  AddSetting(command, "--threads", threads, CLI::Range(1, 1024), help);
+}
+
+void AddRepeated(CLI::App& command, const std::string& name, std::vector<std::string>& values,
+                 const std::string& help) {
+  command.add_option(name, values, help)->allow_extra_args(false);
 }
 
 }  // namespace msc::gym
