@@ -9,7 +9,7 @@
 #include <span>
 #include <type_traits>
 
-#include "compiler/base/error.h"
+#include "compiler/base/with_type.h"
 
 namespace msc::detail {
 namespace {
@@ -161,27 +161,11 @@ std::string PartText(const Tensor& tensor, std::size_t part) {
       if (byte > 1) return Plain(byte);
       return byte == 1 ? "true" : "false";
     }
-    case DType::kU8:
-      return Plain(Load<std::uint8_t>(raw, part));
-    case DType::kI8:
-      return Plain(Load<std::int8_t>(raw, part));
-    case DType::kU16:
-      return Plain(Load<std::uint16_t>(raw, part));
-    case DType::kI16:
-      return Plain(Load<std::int16_t>(raw, part));
-    case DType::kU32:
-      return Plain(Load<std::uint32_t>(raw, part));
-    case DType::kI32:
-      return Plain(Load<std::int32_t>(raw, part));
-    case DType::kU64:
-      return Plain(Load<std::uint64_t>(raw, part));
-    case DType::kI64:
-      return Plain(Load<std::int64_t>(raw, part));
-    case DType::kUndefined:
-    case DType::kString:
-      break;
+    default:
+      return WithInteger(tensor.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
+        return Plain(Load<T>(raw, part));
+      });
   }
-  throw InternalError("PartText is asked for a number", __FILE__, __LINE__);
 }
 
 bool ReadPart(std::string_view text, Tensor& tensor, std::size_t part) {
@@ -198,27 +182,11 @@ bool ReadPart(std::string_view text, Tensor& tensor, std::size_t part) {
       return ReadNarrowInto(tensor.dtype(), text, raw, part);
     case DType::kBool:
       return ReadBoolInto(text, raw, part);
-    case DType::kU8:
-      return ReadInto<std::uint8_t>(text, raw, part);
-    case DType::kI8:
-      return ReadInto<std::int8_t>(text, raw, part);
-    case DType::kU16:
-      return ReadInto<std::uint16_t>(text, raw, part);
-    case DType::kI16:
-      return ReadInto<std::int16_t>(text, raw, part);
-    case DType::kU32:
-      return ReadInto<std::uint32_t>(text, raw, part);
-    case DType::kI32:
-      return ReadInto<std::int32_t>(text, raw, part);
-    case DType::kU64:
-      return ReadInto<std::uint64_t>(text, raw, part);
-    case DType::kI64:
-      return ReadInto<std::int64_t>(text, raw, part);
-    case DType::kUndefined:
-    case DType::kString:
-      break;
+    default:
+      return WithInteger(tensor.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
+        return ReadInto<T>(text, raw, part);
+      });
   }
-  throw InternalError("ReadPart is asked for a number", __FILE__, __LINE__);
 }
 
 }  // namespace msc::detail

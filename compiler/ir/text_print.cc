@@ -11,35 +11,13 @@
 namespace msc {
 namespace {
 
-std::string DimText(const Dim& dim) {
-  if (dim.known()) return std::to_string(dim.size());
-  return dim.symbol().empty() ? "?" : detail::WordOrQuote(dim.symbol());
-}
-
 /// Does the same as ToString(type), but quotes symbols that are not plain words.
-std::string TypeText(const ValueType& type) {
-  std::string text(Name(type.dtype));
-  text += '[';
-  if (type.shape) {
-    for (std::size_t i = 0; i < type.shape->size(); ++i) {
-      if (i != 0) text += ',';
-      text += DimText((*type.shape)[i]);
-    }
-  } else {
-    text += '*';
+std::string TypeText(ValueType type) {
+  if (!type.shape) return ToString(type);
+  for (Dim& dim : *type.shape) {
+    if (!dim.symbol().empty()) dim = Dim::Symbol(detail::WordOrQuote(dim.symbol()));
   }
-  text += ']';
-  switch (type.container) {
-    case Container::kTensor:
-      break;
-    case Container::kSequence:
-      return "seq(" + text + ")";
-    case Container::kOptional:
-      return "opt(" + text + ")";
-    case Container::kOptionalSequence:
-      return "opt(seq(" + text + "))";
-  }
-  return text;
+  return ToString(type);
 }
 
 std::string ElementText(const Tensor& tensor, std::size_t index) {

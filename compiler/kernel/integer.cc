@@ -4,28 +4,16 @@
 #include <limits>
 
 #include "compiler/base/error.h"
+#include "compiler/base/with_type.h"
 
 namespace msc::kernel {
 
 std::int64_t WrapInteger(DType dtype, std::int64_t value) {
-  switch (dtype) {
-    case DType::kBool:
-      return value != 0 ? 1 : 0;
-    case DType::kU8:
-      return static_cast<std::uint8_t>(value);
-    case DType::kI8:
-      return static_cast<std::int8_t>(value);
-    case DType::kU16:
-      return static_cast<std::uint16_t>(value);
-    case DType::kI16:
-      return static_cast<std::int16_t>(value);
-    case DType::kU32:
-      return static_cast<std::uint32_t>(value);
-    case DType::kI32:
-      return static_cast<std::int32_t>(value);
-    default:
-      return value;
-  }
+  if (dtype == DType::kBool) return value != 0 ? 1 : 0;
+  if (!IsInteger(dtype)) return value;
+  return WithInteger(dtype, [&]<class T>(std::type_identity<T> /*type*/) {
+    return static_cast<std::int64_t>(static_cast<T>(value));
+  });
 }
 
 std::int64_t ApplyInteger(Op op, DType dtype, std::int64_t a, std::int64_t b) {
@@ -58,24 +46,13 @@ std::int64_t ApplyInteger(Op op, DType dtype, std::int64_t a, std::int64_t b) {
 }
 
 IntegerRange RangeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-      return {0, 1};
-    case DType::kU8:
-      return {0, 255};
-    case DType::kI8:
-      return {-128, 127};
-    case DType::kU16:
-      return {0, 65535};
-    case DType::kI16:
-      return {-32768, 32767};
-    case DType::kU32:
-      return {0, 4294967295};
-    case DType::kI32:
-      return {-2147483648LL, 2147483647};
-    default:
-      return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
-  }
+  using Widest = std::numeric_limits<std::int64_t>;
+  if (dtype == DType::kBool) return {0, 1};
+  if (!IsInteger(dtype) || ByteSize(dtype) == 8) return {Widest::min(), Widest::max()};
+  return WithInteger(dtype, []<class T>(std::type_identity<T> /*type*/) -> IntegerRange {
+    return {static_cast<std::int64_t>(std::numeric_limits<T>::min()),
+            static_cast<std::int64_t>(std::numeric_limits<T>::max())};
+  });
 }
 
 }  // namespace msc::kernel

@@ -18,82 +18,21 @@ std::string Number(double value) {
   return plain ? number + ".0" : number;
 }
 
-/// Returns the precedence of an operator; 0 if it is printed as a function call.
-int Precedence(Op op) {
-  switch (op) {
-    case Op::kMul:
-    case Op::kDiv:
-    case Op::kMod:
-      return 5;
-    case Op::kAdd:
-    case Op::kSub:
-      return 4;
-    case Op::kLess:
-    case Op::kLessEqual:
-    case Op::kEqual:
-      return 3;
-    case Op::kAnd:
-      return 2;
-    case Op::kOr:
-      return 1;
-    default:
-      return 0;
-  }
-}
+/// How an operator is printed: as a function call if its precedence is 0.
+struct Spelling {
+  std::string_view text;
+  int precedence = 0;
+};
 
-std::string_view Text(Op op) {
-  switch (op) {
-    case Op::kMul:
-      return "*";
-    case Op::kDiv:
-      return "/";
-    case Op::kMod:
-      return "%";
-    case Op::kAdd:
-      return "+";
-    case Op::kSub:
-      return "-";
-    case Op::kLess:
-      return "<";
-    case Op::kLessEqual:
-      return "<=";
-    case Op::kEqual:
-      return "==";
-    case Op::kAnd:
-      return "and";
-    case Op::kOr:
-      return "or";
-    case Op::kMin:
-      return "min";
-    case Op::kMax:
-      return "max";
-    case Op::kSqrt:
-      return "sqrt";
-    case Op::kExp:
-      return "exp";
-    case Op::kTanh:
-      return "tanh";
-    case Op::kErf:
-      return "erf";
-    case Op::kSigmoid:
-      return "sigmoid";
-    case Op::kLog:
-      return "log";
-    case Op::kFloor:
-      return "floor";
-    case Op::kSelect:
-      return "select";
-    case Op::kDot4:
-      return "dot4";
-    case Op::kDot2:
-      return "dot2";
-    case Op::kReduceAdd:
-      return "reduce_add";
-    case Op::kReduceMax:
-      return "reduce_max";
-    default:
-      return "?";
-  }
+Spelling SpellingOf(Op op) {
+  // The rows follow the order of the enumerators from kAdd on; those before have their own form.
+  constexpr auto kSpellings = std::to_array<Spelling>(
+      {{"+", 4},  {"-", 4},   {"*", 5}, {"/", 5},  {"%", 5},       {"min"},
+       {"max"},   {"sqrt"},   {"exp"},  {"tanh"},  {"erf"},        {"sigmoid"},
+       {"log"},   {"floor"},  {"<", 3}, {"<=", 3}, {"==", 3},      {"and", 2},
+       {"or", 1}, {"select"}, {"dot4"}, {"dot2"},  {"reduce_add"}, {"reduce_max"}});
+  if (op < Op::kAdd) return {"?"};
+  return kSpellings.at(static_cast<std::size_t>(op) - static_cast<std::size_t>(Op::kAdd));
 }
 
 std::string Name(VarId var) {
@@ -112,7 +51,7 @@ std::string PrintArgs(const ExprNode& node) {
 }
 
 std::string Sub(const Expr& expr, int around) {
-  const int own = Precedence(expr->op);
+  const int own = SpellingOf(expr->op).precedence;
   const bool wrap = own > 0 && own < around;
   return wrap ? "(" + Print(expr) + ")" : Print(expr);
 }
@@ -150,29 +89,13 @@ std::string Quoted(std::string_view name) {
 }
 
 std::string_view Text(LoopKind kind) {
-  switch (kind) {
-    case LoopKind::kSerial:
-      return "";
-    case LoopKind::kUnrolled:
-      return " unrolled";
-    case LoopKind::kParallel:
-      return " parallel";
-  }
-  return "";
+  constexpr std::array<std::string_view, 3> kWords = {"", " unrolled", " parallel"};
+  return kWords.at(static_cast<std::size_t>(kind));
 }
 
 std::string_view Text(Access access) {
-  switch (access) {
-    case Access::kRead:
-      return "read";
-    case Access::kWrite:
-      return "write";
-    case Access::kReadWrite:
-      return "read_write";
-    case Access::kScratch:
-      return "scratch";
-  }
-  return "";
+  constexpr std::array<std::string_view, 4> kWords = {"read", "write", "read_write", "scratch"};
+  return kWords.at(static_cast<std::size_t>(access));
 }
 
 std::string PrintCall(const Call& call) {
@@ -236,10 +159,9 @@ std::string Print(const Expr& expr) {
     default:
       break;
   }
-  const int own = Precedence(node.op);
-  if (own == 0) return std::string(Text(node.op)) + PrintArgs(node);
-  return Sub(node.args[0], own) + " " + std::string(Text(node.op)) + " " +
-         Sub(node.args[1], own + 1);
+  const auto [text, own] = SpellingOf(node.op);
+  if (own == 0) return std::string(text) + PrintArgs(node);
+  return Sub(node.args[0], own) + " " + std::string(text) + " " + Sub(node.args[1], own + 1);
 }
 
 std::string Headline(const Stmt& stmt) {

@@ -1,6 +1,7 @@
 #include "compiler/ops/eval.h"
 
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -88,26 +89,17 @@ double NumberAt(const Tensor& tensor, std::int64_t index) {
       return FromF16(tensor.Values<std::uint16_t>()[at]);
     case DType::kBF16:
       return FromBF16(tensor.Values<std::uint16_t>()[at]);
-    case DType::kI8:
-      return tensor.Values<std::int8_t>()[at];
-    case DType::kU8:
     case DType::kBool:
       return tensor.Values<std::uint8_t>()[at];
-    case DType::kI16:
-      return tensor.Values<std::int16_t>()[at];
-    case DType::kU16:
-      return tensor.Values<std::uint16_t>()[at];
-    case DType::kI32:
-      return tensor.Values<std::int32_t>()[at];
-    case DType::kU32:
-      return tensor.Values<std::uint32_t>()[at];
-    case DType::kI64:
-      return static_cast<double>(tensor.Values<std::int64_t>()[at]);
-    case DType::kU64:
-      return static_cast<double>(tensor.Values<std::uint64_t>()[at]);
     default:
-      throw UserError("a tensor of type " + std::string(Name(tensor.dtype())) + " has no numbers");
+      break;
   }
+  if (!IsInteger(tensor.dtype())) {
+    throw UserError("a tensor of type " + std::string(Name(tensor.dtype())) + " has no numbers");
+  }
+  return WithInteger(tensor.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
+    return static_cast<double>(tensor.Values<T>()[at]);
+  });
 }
 
 EvalFn ViaF32(EvalFn eval) {

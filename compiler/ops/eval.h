@@ -6,9 +6,11 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "compiler/base/dtype.h"
+#include "compiler/base/with_type.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/op.h"
 
@@ -66,42 +68,28 @@ void ForEachRow(const Dims& dims, const std::vector<Dims>& strides,
 
 [[noreturn]] void RejectType(const Node& node, DType dtype);
 
-/// Calls `body(std::type_identity<T>{})` with the C++ type T of a real numeric type; throws
-/// UserError for other types.
-template <class Body>
-decltype(auto) WithNumber(const Node& node, DType dtype, Body&& body) {
-  switch (dtype) {
-    case DType::kF32:
-      return body(std::type_identity<float>{});
-    case DType::kF64:
-      return body(std::type_identity<double>{});
-    case DType::kI8:
-      return body(std::type_identity<std::int8_t>{});
-    case DType::kU8:
-      return body(std::type_identity<std::uint8_t>{});
-    case DType::kI16:
-      return body(std::type_identity<std::int16_t>{});
-    case DType::kU16:
-      return body(std::type_identity<std::uint16_t>{});
-    case DType::kI32:
-      return body(std::type_identity<std::int32_t>{});
-    case DType::kU32:
-      return body(std::type_identity<std::uint32_t>{});
-    case DType::kI64:
-      return body(std::type_identity<std::int64_t>{});
-    case DType::kU64:
-      return body(std::type_identity<std::uint64_t>{});
-    default:
-      RejectType(node, dtype);
-  }
-}
-
-/// Does the same as WithNumber, for f32 and f64 only.
+/// Calls `body(std::type_identity<T>{})` with the C++ type T of f32 or f64; throws UserError for
+/// other types.
 template <class Body>
 decltype(auto) WithFloat(const Node& node, DType dtype, Body&& body) {
   if (dtype == DType::kF32) return body(std::type_identity<float>{});
   if (dtype == DType::kF64) return body(std::type_identity<double>{});
   RejectType(node, dtype);
+}
+
+/// Does the same as WithFloat, for i32 and i64 too.
+template <class Body>
+decltype(auto) WithSummand(const Node& node, DType dtype, Body&& body) {
+  if (dtype == DType::kI32) return body(std::type_identity<std::int32_t>{});
+  if (dtype == DType::kI64) return body(std::type_identity<std::int64_t>{});
+  return WithFloat(node, dtype, std::forward<Body>(body));
+}
+
+/// Does the same as WithFloat, for all integer types too.
+template <class Body>
+decltype(auto) WithNumber(const Node& node, DType dtype, Body&& body) {
+  if (IsInteger(dtype)) return WithInteger(dtype, std::forward<Body>(body));
+  return WithFloat(node, dtype, std::forward<Body>(body));
 }
 
 }  // namespace msc

@@ -94,22 +94,9 @@ std::vector<Tensor> EvalMatMul(const Node& node, EvalInputs inputs) {
   if (outputs[0].size() == 0) return outputs;
   const Tensor& a = *inputs[0];
   const Tensor& b = *inputs[1];
-  switch (a.dtype()) {
-    case DType::kF32:
-      MatMulInto<float>(node, a, b, outputs[0]);
-      break;
-    case DType::kF64:
-      MatMulInto<double>(node, a, b, outputs[0]);
-      break;
-    case DType::kI32:
-      MatMulInto<std::int32_t>(node, a, b, outputs[0]);
-      break;
-    case DType::kI64:
-      MatMulInto<std::int64_t>(node, a, b, outputs[0]);
-      break;
-    default:
-      RejectType(node, a.dtype());
-  }
+  WithSummand(node, a.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
+    MatMulInto<T>(node, a, b, outputs[0]);
+  });
   return outputs;
 }
 
@@ -200,22 +187,9 @@ void GemmInto(const Node& node, EvalInputs inputs, Tensor& y) {
 std::vector<Tensor> EvalGemm(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferGemm, node, inputs);
   if (outputs[0].size() == 0) return outputs;
-  switch (outputs[0].dtype()) {
-    case DType::kF32:
-      GemmInto<float>(node, inputs, outputs[0]);
-      break;
-    case DType::kF64:
-      GemmInto<double>(node, inputs, outputs[0]);
-      break;
-    case DType::kI32:
-      GemmInto<std::int32_t>(node, inputs, outputs[0]);
-      break;
-    case DType::kI64:
-      GemmInto<std::int64_t>(node, inputs, outputs[0]);
-      break;
-    default:
-      RejectType(node, outputs[0].dtype());
-  }
+  WithSummand(node, outputs[0].dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
+    GemmInto<T>(node, inputs, outputs[0]);
+  });
   return outputs;
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "compiler/ops/eval.h"
@@ -173,22 +174,9 @@ std::vector<Tensor> EvalReduce(const Node& node, EvalInputs inputs) {
   Dims kept = x.dims();
   const auto axes = AxesOf(InferInputOf(node, inputs), kept.size());
   for (const std::size_t axis : *axes) kept[axis] = 1;
-  switch (x.dtype()) {
-    case DType::kF32:
-      ReduceInto<Step, float>(node, x, kept, outputs[0]);
-      break;
-    case DType::kF64:
-      ReduceInto<Step, double>(node, x, kept, outputs[0]);
-      break;
-    case DType::kI32:
-      ReduceInto<Step, std::int32_t>(node, x, kept, outputs[0]);
-      break;
-    case DType::kI64:
-      ReduceInto<Step, std::int64_t>(node, x, kept, outputs[0]);
-      break;
-    default:
-      RejectType(node, x.dtype());
-  }
+  WithSummand(node, x.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
+    ReduceInto<Step, T>(node, x, kept, outputs[0]);
+  });
   return outputs;
 }
 

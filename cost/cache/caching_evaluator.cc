@@ -1,5 +1,6 @@
 #include "cost/cache/caching_evaluator.h"
 
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -33,17 +34,9 @@ bool RanOutOfMemory(const Result<Outcome>& result) {
 namespace {
 
 std::string_view Word(Measure measure) {
-  switch (measure) {
-    case Measure::kQuality:
-      return "quality";
-    case Measure::kQualityAndLatency:
-      return "quality+latency";
-    case Measure::kRough:
-      return "rough";
-    case Measure::kRoughest:
-      return "roughest";
-  }
-  return "";
+  constexpr std::array<std::string_view, 4> kWords = {"quality", "quality+latency", "rough",
+                                                      "roughest"};
+  return kWords.at(static_cast<std::size_t>(measure));
 }
 
 std::string HashOf(const std::vector<std::string>& parts) {

@@ -44,17 +44,9 @@ namespace {
 enum class Stage : int { kDescriptors, kLimits, kCores, kExecute };
 
 const char* Text(Stage stage) {
-  switch (stage) {
-    case Stage::kDescriptors:
-      return "arrange descriptors for";
-    case Stage::kLimits:
-      return "set limits for";
-    case Stage::kCores:
-      return "choose cores for";
-    case Stage::kExecute:
-      return "execute";
-  }
-  return "start";
+  constexpr std::array kTexts = {"arrange descriptors for", "set limits for", "choose cores for",
+                                 "execute"};
+  return kTexts.at(static_cast<std::size_t>(stage));
 }
 
 struct StartError {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/with_type.h"
 
 namespace msc::cost {
 namespace {
@@ -25,45 +26,21 @@ void VisitHalves(const Tensor& raw, Visit visit) {
 /// are not real numbers.
 template <class Visit>
 bool VisitNumbers(const Tensor& raw, Visit visit) {
-  switch (raw.dtype()) {
-    case DType::kF32:
-      visit(raw.Values<float>());
-      return true;
-    case DType::kF64:
-      visit(raw.Values<double>());
-      return true;
-    case DType::kF16:
-    case DType::kBF16:
-      VisitHalves(raw, visit);
-      return true;
-    case DType::kI8:
-      visit(raw.Values<std::int8_t>());
-      return true;
-    case DType::kI16:
-      visit(raw.Values<std::int16_t>());
-      return true;
-    case DType::kI32:
-      visit(raw.Values<std::int32_t>());
-      return true;
-    case DType::kI64:
-      visit(raw.Values<std::int64_t>());
-      return true;
-    case DType::kU8:
-    case DType::kBool:
-      visit(raw.Values<std::uint8_t>());
-      return true;
-    case DType::kU16:
-      visit(raw.Values<std::uint16_t>());
-      return true;
-    case DType::kU32:
-      visit(raw.Values<std::uint32_t>());
-      return true;
-    case DType::kU64:
-      visit(raw.Values<std::uint64_t>());
-      return true;
-    default:
-      return false;
+  const DType dtype = raw.dtype();
+  if (dtype == DType::kF32) {
+    visit(raw.Values<float>());
+  } else if (dtype == DType::kF64) {
+    visit(raw.Values<double>());
+  } else if (IsFloat(dtype)) {
+    VisitHalves(raw, visit);
+  } else if (dtype == DType::kBool) {
+    visit(raw.Values<std::uint8_t>());
+  } else if (IsInteger(dtype)) {
+    WithInteger(dtype, [&]<class T>(std::type_identity<T> /*type*/) { visit(raw.Values<T>()); });
+  } else {
+    return false;
   }
+  return true;
 }
 
 template <class T>
@@ -123,24 +100,9 @@ void ConvertFloats(const Tensor& raw, const NumberSink& sink, Tensor& out) {
 }
 
 void ConvertIntegers(const Tensor& raw, const NumberSink& sink, Tensor& out) {
-  switch (out.dtype()) {
-    case DType::kI8:
-      return PutIntegers<std::int8_t>(raw, sink, out);
-    case DType::kI16:
-      return PutIntegers<std::int16_t>(raw, sink, out);
-    case DType::kI32:
-      return PutIntegers<std::int32_t>(raw, sink, out);
-    case DType::kI64:
-      return PutIntegers<std::int64_t>(raw, sink, out);
-    case DType::kU16:
-      return PutIntegers<std::uint16_t>(raw, sink, out);
-    case DType::kU32:
-      return PutIntegers<std::uint32_t>(raw, sink, out);
-    case DType::kU64:
-      return PutIntegers<std::uint64_t>(raw, sink, out);
-    default:
-      return PutIntegers<std::uint8_t>(raw, sink, out);
-  }
+  if (out.dtype() == DType::kBool) return PutIntegers<std::uint8_t>(raw, sink, out);
+  WithInteger(out.dtype(),
+              [&]<class T>(std::type_identity<T> /*type*/) { PutIntegers<T>(raw, sink, out); });
 }
 
 bool IsWhole(DType dtype) {

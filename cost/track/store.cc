@@ -1,6 +1,8 @@
 #include "cost/track/store.h"
 
 #include <filesystem>
+#include <span>
+#include <type_traits>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
@@ -29,42 +31,24 @@ std::string FileName(std::size_t number, const std::string& stage, const std::st
 }  // namespace
 
 Tensor AsNumbers(const Tensor& tensor) {
-  switch (tensor.dtype()) {
-    case DType::kF32:
-    case DType::kF64:
-      return tensor;
-    case DType::kF16:
-    // f32 holds 8-bit and 16-bit integers exactly.
-    case DType::kBF16:
-      return ToF32(tensor);
-    case DType::kI8:
-    case DType::kU8:
-    case DType::kI16:
-    case DType::kU16:
-    case DType::kBool: {
-      Tensor numbers(DType::kF32, tensor.dims());
-      const auto out = numbers.MutableValues<float>();
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] = static_cast<float>(NumberAt(tensor, static_cast<std::int64_t>(i)));
-      }
-      return numbers;
-    }
-    case DType::kI32:
-    case DType::kU32:
-    case DType::kI64:
-    case DType::kU64: {
-      // f32 holds integers exactly only up to 2^24, f64 up to 2^53.
-      Tensor numbers(DType::kF64, tensor.dims());
-      const auto out = numbers.MutableValues<double>();
-      for (std::size_t i = 0; i < out.size(); ++i) {
-        out[i] = NumberAt(tensor, static_cast<std::int64_t>(i));
-      }
-      return numbers;
-    }
-    default:
-      throw UserError("values of type " + std::string(Name(tensor.dtype())) +
-                      " cannot be compared as numbers");
+  const DType dtype = tensor.dtype();
+  if (dtype == DType::kF32 || dtype == DType::kF64) return tensor;
+  if (IsFloat(dtype)) return ToF32(tensor);
+  if (!IsInteger(dtype) && dtype != DType::kBool) {
+    throw UserError("values of type " + std::string(Name(dtype)) +
+                    " cannot be compared as numbers");
   }
+  const auto converted = [&]<class T>(DType wanted, std::type_identity<T> /*type*/) {
+    Tensor numbers(wanted, tensor.dims());
+    const std::span<T> out = numbers.MutableValues<T>();
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      out[i] = static_cast<T>(NumberAt(tensor, static_cast<std::int64_t>(i)));
+    }
+    return numbers;
+  };
+  // f32 holds integers of 16 bits exactly, f64 up to 2^53.
+  return ByteSize(dtype) < 4 ? converted(DType::kF32, std::type_identity<float>{})
+                             : converted(DType::kF64, std::type_identity<double>{});
 }
 
 TrackStore::TrackStore(std::string folder, std::uint64_t most_bytes)

@@ -1,26 +1,15 @@
 #include "gym/study/stop_rules.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace msc::gym {
 
 std::string_view Name(StopReason reason) {
-  switch (reason) {
-    case StopReason::kTrials:
-      return "trials";
-    case StopReason::kTime:
-      return "time";
-    case StopReason::kExhausted:
-      return "exhausted";
-    case StopReason::kPlateau:
-      return "plateau";
-    case StopReason::kGoal:
-      return "goal";
-    case StopReason::kInterrupted:
-      return "interrupted";
-  }
-  return "unknown";
+  constexpr std::array<std::string_view, 6> kNames = {"trials",  "time", "exhausted",
+                                                      "plateau", "goal", "interrupted"};
+  return kNames.at(static_cast<std::size_t>(reason));
 }
 
 StopCheck::StopCheck(StopRules rules, const Objective& objective)

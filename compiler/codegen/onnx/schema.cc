@@ -2,6 +2,7 @@
 #include "compiler/codegen/onnx/schema.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -16,43 +17,13 @@ namespace msc::detail {
 namespace {
 
 std::string_view OnnxName(DType dtype) {
-  switch (dtype) {
-    case DType::kF32:
-      return "tensor(float)";
-    case DType::kU8:
-      return "tensor(uint8)";
-    case DType::kI8:
-      return "tensor(int8)";
-    case DType::kU16:
-      return "tensor(uint16)";
-    case DType::kI16:
-      return "tensor(int16)";
-    case DType::kI32:
-      return "tensor(int32)";
-    case DType::kI64:
-      return "tensor(int64)";
-    case DType::kString:
-      return "tensor(string)";
-    case DType::kBool:
-      return "tensor(bool)";
-    case DType::kF16:
-      return "tensor(float16)";
-    case DType::kF64:
-      return "tensor(double)";
-    case DType::kU32:
-      return "tensor(uint32)";
-    case DType::kU64:
-      return "tensor(uint64)";
-    case DType::kC64:
-      return "tensor(complex64)";
-    case DType::kC128:
-      return "tensor(complex128)";
-    case DType::kBF16:
-      return "tensor(bfloat16)";
-    case DType::kUndefined:
-      break;
-  }
-  return "";
+  // The names follow the order of the enumerators.
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"", "tensor(float)", "tensor(uint8)", "tensor(int8)", "tensor(uint16)", "tensor(int16)",
+       "tensor(int32)", "tensor(int64)", "tensor(string)", "tensor(bool)", "tensor(float16)",
+       "tensor(double)", "tensor(uint32)", "tensor(uint64)", "tensor(complex64)",
+       "tensor(complex128)", "tensor(bfloat16)"});
+  return kNames.at(static_cast<std::size_t>(dtype));
 }
 
 /// Returns whether `attr` equals its default in the schema of compiler/ops.

@@ -228,42 +228,12 @@ std::string_view NewerTypeName(std::int64_t number) {
 }
 
 std::optional<DType> FromOnnxType(std::int64_t number) {
-  switch (number) {
-    case onnx::TensorProto::FLOAT:
-      return DType::kF32;
-    case onnx::TensorProto::UINT8:
-      return DType::kU8;
-    case onnx::TensorProto::INT8:
-      return DType::kI8;
-    case onnx::TensorProto::UINT16:
-      return DType::kU16;
-    case onnx::TensorProto::INT16:
-      return DType::kI16;
-    case onnx::TensorProto::INT32:
-      return DType::kI32;
-    case onnx::TensorProto::INT64:
-      return DType::kI64;
-    case onnx::TensorProto::STRING:
-      return DType::kString;
-    case onnx::TensorProto::BOOL:
-      return DType::kBool;
-    case onnx::TensorProto::FLOAT16:
-      return DType::kF16;
-    case onnx::TensorProto::DOUBLE:
-      return DType::kF64;
-    case onnx::TensorProto::UINT32:
-      return DType::kU32;
-    case onnx::TensorProto::UINT64:
-      return DType::kU64;
-    case onnx::TensorProto::COMPLEX64:
-      return DType::kC64;
-    case onnx::TensorProto::COMPLEX128:
-      return DType::kC128;
-    case onnx::TensorProto::BFLOAT16:
-      return DType::kBF16;
-    default:
-      return std::nullopt;
-  }
+  // The enumerators of DType have the numbers of ONNX.
+  static_assert(onnx::TensorProto::FLOAT == static_cast<int>(DType::kF32));
+  static_assert(onnx::TensorProto::BOOL == static_cast<int>(DType::kBool));
+  static_assert(onnx::TensorProto::BFLOAT16 == static_cast<int>(DType::kBF16));
+  if (number < onnx::TensorProto::FLOAT || number > onnx::TensorProto::BFLOAT16) return {};
+  return static_cast<DType>(number);
 }
 
 Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <dnnl.hpp>
 
@@ -112,29 +113,19 @@ namespace {
 
 std::string_view IsaName(dnnl::cpu_isa isa) {
   using dnnl::cpu_isa;
-  switch (isa) {
-    case cpu_isa::sse41:
-      return "sse41";
-    case cpu_isa::avx:
-      return "avx";
-    case cpu_isa::avx2:
-      return "avx2";
-    case cpu_isa::avx2_vnni:
-      return "avx2_vnni";
-    case cpu_isa::avx512_core:
-      return "avx512_core";
-    case cpu_isa::avx512_core_vnni:
-      return "avx512_core_vnni";
-    case cpu_isa::avx512_core_bf16:
-      return "avx512_core_bf16";
-    case cpu_isa::avx512_core_amx:
-      return "avx512_core_amx";
-    case cpu_isa::all:
-      // Returned if the CPU has every instruction set that the library knows.
-      return "all";
-    default:
-      return "other";
-  }
+  // The library returns `all` if the CPU has every instruction set that it knows.
+  constexpr auto kNames = std::to_array<std::pair<cpu_isa, std::string_view>>(
+      {{cpu_isa::sse41, "sse41"},
+       {cpu_isa::avx, "avx"},
+       {cpu_isa::avx2, "avx2"},
+       {cpu_isa::avx2_vnni, "avx2_vnni"},
+       {cpu_isa::avx512_core, "avx512_core"},
+       {cpu_isa::avx512_core_vnni, "avx512_core_vnni"},
+       {cpu_isa::avx512_core_bf16, "avx512_core_bf16"},
+       {cpu_isa::avx512_core_amx, "avx512_core_amx"},
+       {cpu_isa::all, "all"}});
+  const auto row = std::ranges::find(kNames, isa, [](const auto& name) { return name.first; });
+  return row == kNames.end() ? "other" : row->second;
 }
 
 TargetFacts FactsOfThisMachine() {
