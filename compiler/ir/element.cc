@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
-#include <type_traits>
 
 #include "compiler/base/with_type.h"
 
@@ -162,9 +161,7 @@ std::string PartText(const Tensor& tensor, std::size_t part) {
       return byte == 1 ? "true" : "false";
     }
     default:
-      return WithInteger(tensor.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
-        return Plain(Load<T>(raw, part));
-      });
+      return WithInteger(tensor.dtype(), [&]<class T>() { return Plain(Load<T>(raw, part)); });
   }
 }
 
@@ -183,9 +180,7 @@ bool ReadPart(std::string_view text, Tensor& tensor, std::size_t part) {
     case DType::kBool:
       return ReadBoolInto(text, raw, part);
     default:
-      return WithInteger(tensor.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
-        return ReadInto<T>(text, raw, part);
-      });
+      return WithInteger(tensor.dtype(), [&]<class T>() { return ReadInto<T>(text, raw, part); });
   }
 }
 

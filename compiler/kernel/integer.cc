@@ -11,9 +11,8 @@ namespace msc::kernel {
 std::int64_t WrapInteger(DType dtype, std::int64_t value) {
   if (dtype == DType::kBool) return value != 0 ? 1 : 0;
   if (!IsInteger(dtype)) return value;
-  return WithInteger(dtype, [&]<class T>(std::type_identity<T> /*type*/) {
-    return static_cast<std::int64_t>(static_cast<T>(value));
-  });
+  return WithInteger(dtype,
+                     [&]<class T>() { return static_cast<std::int64_t>(static_cast<T>(value)); });
 }
 
 std::int64_t ApplyInteger(Op op, DType dtype, std::int64_t a, std::int64_t b) {
@@ -49,7 +48,7 @@ IntegerRange RangeOf(DType dtype) {
   using Widest = std::numeric_limits<std::int64_t>;
   if (dtype == DType::kBool) return {0, 1};
   if (!IsInteger(dtype) || ByteSize(dtype) == 8) return {Widest::min(), Widest::max()};
-  return WithInteger(dtype, []<class T>(std::type_identity<T> /*type*/) -> IntegerRange {
+  return WithInteger(dtype, []<class T>() -> IntegerRange {
     return {static_cast<std::int64_t>(std::numeric_limits<T>::min()),
             static_cast<std::int64_t>(std::numeric_limits<T>::max())};
   });

@@ -46,7 +46,7 @@ struct UnaryOp {
 
 /// Instantiates a generic function for float and double.
 template <class Fn>
-UnaryOp Make(std::string name, Fn /*fn*/, double flops) {
+UnaryOp Make(std::string name, double flops, Fn /*fn*/) {
   return {.name = std::move(name),
           .f32 = [](float x, const Params& p) { return Fn{}(x, p); },
           .f64 = [](double x, const Params& p) { return Fn{}(x, p); },
@@ -68,12 +68,7 @@ const char* SecondName(const std::string& op) {
 }
 
 OpDef DefOf(UnaryOp op) {
-  OpDef def{.name = op.name,
-            .min_inputs = 1,
-            .max_inputs = 1,
-            .attrs = op.attrs,
-            .infer = {},
-            .eval = {}};
+  OpDef def{.name = op.name, .inputs = {1, 1}, .attrs = op.attrs, .infer = {}, .eval = {}};
   def.infer = InferFloat;
   def.flops = [flops = op.flops](const Node& /*node*/, std::span<const ValueType> /*in*/,
                                  std::span<const ValueType> out) {
@@ -83,8 +78,7 @@ OpDef DefOf(UnaryOp op) {
     std::vector<Tensor> outputs = NewOutputs(InferFloat, node, inputs);
     const Params params{.alpha = AttrOr(node, "alpha", op.otherwise.alpha),
                         .beta = AttrOr(node, SecondName(op.name), op.otherwise.beta)};
-    WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-      using T = typename decltype(type)::type;
+    WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
       const auto from = inputs[0]->Values<T>();
       const auto to = outputs[0].template MutableValues<T>();
       Unary<T> fn = nullptr;
@@ -104,13 +98,11 @@ OpDef DefOf(UnaryOp op) {
 template <class Fn>
 OpDef NumberDef(std::string name, Fn fn) {
   return {.name = std::move(name),
-          .min_inputs = 1,
-          .max_inputs = 1,
+          .inputs = {1, 1},
           .infer = InferNumber,
           .eval = ViaF32([fn](const Node& node, EvalInputs inputs) {
             std::vector<Tensor> outputs = NewOutputs(InferNumber, node, inputs);
-            WithNumber(node, inputs[0]->dtype(), [&](auto type) {
-              using T = typename decltype(type)::type;
+            WithNumber(node, inputs[0]->dtype(), [&]<class T>() {
               const auto from = inputs[0]->Values<T>();
               const auto to = outputs[0].template MutableValues<T>();
               for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<T>(fn(from[i]));
@@ -135,8 +127,7 @@ std::vector<ValueType> InferClip(const InferInput& in) {
 
 std::vector<Tensor> EvalClip(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferClip, node, inputs);
-  WithNumber(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, inputs[0]->dtype(), [&]<class T>() {
     const Tensor* low = InputAt(inputs, 1);
     const Tensor* high = InputAt(inputs, 2);
     const auto from = inputs[0]->Values<T>();
@@ -174,8 +165,7 @@ std::vector<ValueType> InferPRelu(const InferInput& in) {
 
 std::vector<Tensor> EvalPRelu(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferPRelu, node, inputs);
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
     BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0],
                            [](T x, T slope) { return x < T{0} ? x * slope : x; });
   });
@@ -215,31 +205,22 @@ void RegisterUnary(OpRegistry& ops) {
     using T = decltype(x);
     return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
   };
-  add(Make("Sigmoid", sigmoid, 12));
-  add(WithAttrs(Make("HardSigmoid", hard_sigmoid, 4), {"alpha", "beta"},
+  add(Make("Sigmoid", 12, sigmoid));
+  add(WithAttrs(Make("HardSigmoid", 4, hard_sigmoid), {"alpha", "beta"},
                 {.alpha = 0.2F, .beta = 0.5F}));
-  add(Make("HardSwish", hard_swish, 5));
-  add(WithAttrs(Make("LeakyRelu", leaky, 2), {"alpha"}, {.alpha = 0.01F}));
-  add(WithAttrs(Make("Elu", elu, 12), {"alpha"}, {.alpha = 1.0F}));
-  add(Make("Softplus", softplus, 22));
-  add(Make(
-      "Softsign", [](auto x, P) { return x / (decltype(x){1} + std::abs(x)); }, 3));
-  add(Make(
-      "Tanh", [](auto x, P) { return std::tanh(x); }, 10));
-  add(Make(
-      "Exp", [](auto x, P) { return std::exp(x); }, 10));
-  add(Make(
-      "Log", [](auto x, P) { return std::log(x); }, 10));
-  add(Make(
-      "Sqrt", [](auto x, P) { return std::sqrt(x); }, 1));
-  add(Make(
-      "Erf", [](auto x, P) { return std::erf(x); }, 10));
-  add(Make(
-      "Reciprocal", [](auto x, P) { return decltype(x){1} / x; }, 1));
-  add(Make(
-      "Floor", [](auto x, P) { return std::floor(x); }, 1));
-  add(Make(
-      "Ceil", [](auto x, P) { return std::ceil(x); }, 1));
+  add(Make("HardSwish", 5, hard_swish));
+  add(WithAttrs(Make("LeakyRelu", 2, leaky), {"alpha"}, {.alpha = 0.01F}));
+  add(WithAttrs(Make("Elu", 12, elu), {"alpha"}, {.alpha = 1.0F}));
+  add(Make("Softplus", 22, softplus));
+  add(Make("Softsign", 3, [](auto x, P) { return x / (decltype(x){1} + std::abs(x)); }));
+  add(Make("Tanh", 10, [](auto x, P) { return std::tanh(x); }));
+  add(Make("Exp", 10, [](auto x, P) { return std::exp(x); }));
+  add(Make("Log", 10, [](auto x, P) { return std::log(x); }));
+  add(Make("Sqrt", 1, [](auto x, P) { return std::sqrt(x); }));
+  add(Make("Erf", 10, [](auto x, P) { return std::erf(x); }));
+  add(Make("Reciprocal", 1, [](auto x, P) { return decltype(x){1} / x; }));
+  add(Make("Floor", 1, [](auto x, P) { return std::floor(x); }));
+  add(Make("Ceil", 1, [](auto x, P) { return std::ceil(x); }));
   const auto celu = [](auto x, P p) {
     using T = decltype(x);
     const auto alpha = static_cast<T>(p.alpha);
@@ -254,35 +235,23 @@ void RegisterUnary(OpRegistry& ops) {
     using T = decltype(x);
     return x > static_cast<T>(p.alpha) ? x : T{0};
   };
-  add(WithAttrs(Make("Celu", celu, 12), {"alpha"}, {.alpha = 1.0F}));
-  add(WithAttrs(Make("Selu", selu, 12), {"alpha", "gamma"},
+  add(WithAttrs(Make("Celu", 12, celu), {"alpha"}, {.alpha = 1.0F}));
+  add(WithAttrs(Make("Selu", 12, selu), {"alpha", "gamma"},
                 {.alpha = 1.67326319217681884765625F, .beta = 1.05070102214813232421875F}));
-  add(WithAttrs(Make("ThresholdedRelu", thresholded, 1), {"alpha"}, {.alpha = 1.0F}));
-  add(Make(
-      "Acos", [](auto x, P) { return std::acos(x); }, 10));
-  add(Make(
-      "Acosh", [](auto x, P) { return std::acosh(x); }, 10));
-  add(Make(
-      "Asin", [](auto x, P) { return std::asin(x); }, 10));
-  add(Make(
-      "Asinh", [](auto x, P) { return std::asinh(x); }, 10));
-  add(Make(
-      "Atan", [](auto x, P) { return std::atan(x); }, 10));
-  add(Make(
-      "Atanh", [](auto x, P) { return std::atanh(x); }, 10));
-  add(Make(
-      "Cos", [](auto x, P) { return std::cos(x); }, 10));
-  add(Make(
-      "Cosh", [](auto x, P) { return std::cosh(x); }, 10));
-  add(Make(
-      "Sin", [](auto x, P) { return std::sin(x); }, 10));
-  add(Make(
-      "Sinh", [](auto x, P) { return std::sinh(x); }, 10));
-  add(Make(
-      "Tan", [](auto x, P) { return std::tan(x); }, 10));
+  add(WithAttrs(Make("ThresholdedRelu", 1, thresholded), {"alpha"}, {.alpha = 1.0F}));
+  add(Make("Acos", 10, [](auto x, P) { return std::acos(x); }));
+  add(Make("Acosh", 10, [](auto x, P) { return std::acosh(x); }));
+  add(Make("Asin", 10, [](auto x, P) { return std::asin(x); }));
+  add(Make("Asinh", 10, [](auto x, P) { return std::asinh(x); }));
+  add(Make("Atan", 10, [](auto x, P) { return std::atan(x); }));
+  add(Make("Atanh", 10, [](auto x, P) { return std::atanh(x); }));
+  add(Make("Cos", 10, [](auto x, P) { return std::cos(x); }));
+  add(Make("Cosh", 10, [](auto x, P) { return std::cosh(x); }));
+  add(Make("Sin", 10, [](auto x, P) { return std::sin(x); }));
+  add(Make("Sinh", 10, [](auto x, P) { return std::sinh(x); }));
+  add(Make("Tan", 10, [](auto x, P) { return std::tan(x); }));
   // Rounds ties to even: no code in this process changes the rounding mode.
-  add(Make(
-      "Round", [](auto x, P) { return std::nearbyint(x); }, 1));
+  add(Make("Round", 1, [](auto x, P) { return std::nearbyint(x); }));
 }
 
 }  // namespace
@@ -313,15 +282,13 @@ void RegisterActivationOps(OpRegistry& ops) {
     return static_cast<T>((x > T{0} ? 1 : 0) - (x < T{0} ? 1 : 0));
   }));
   ops.Add({.name = "Clip",
-           .min_inputs = 1,
-           .max_inputs = 3,
+           .inputs = {1, 3},
            .infer = InferClip,
            .eval = ViaF32(EvalClip),
            .flops = [](const Node& /*node*/, std::span<const ValueType> /*in*/,
                        std::span<const ValueType> out) { return 2.0 * ElementsOf(out[0]); }});
   ops.Add({.name = "PRelu",
-           .min_inputs = 2,
-           .max_inputs = 2,
+           .inputs = {2, 2},
            .infer = InferPRelu,
            .eval = ViaF32(EvalPRelu),
            .flops = OneFlopEach});

@@ -58,8 +58,7 @@ std::vector<Tensor> EvalArg(const Node& node, EvalInputs inputs) {
     RejectNode(node, "cannot choose from the empty tensor " + ToString(x.dims()));
   }
   const bool last = AttrOr(node, "select_last_index", std::int64_t{0}) != 0;
-  WithNumber(node, x.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, x.dtype(), [&]<class T>() {
     const T* from = x.Values<T>().data();
     const auto to = outputs[0].template MutableValues<std::int64_t>();
     for (std::int64_t line = 0; line < lines.lines; ++line) {
@@ -97,8 +96,7 @@ std::vector<Tensor> EvalCumSum(const Node& node, EvalInputs inputs) {
   const Lines lines = LinesOf(x.dims(), axis);
   const bool exclusive = AttrOr(node, "exclusive", std::int64_t{0}) != 0;
   const bool reverse = AttrOr(node, "reverse", std::int64_t{0}) != 0;
-  WithNumber(node, x.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, x.dtype(), [&]<class T>() {
     using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
     const T* from = x.Values<T>().data();
     T* to = outputs[0].template MutableValues<T>().data();
@@ -126,8 +124,7 @@ std::vector<Tensor> EvalHardmax(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferHardmax, node, inputs);
   const Tensor& x = *inputs[0];
   const Lines lines = LinesOf(x.dims(), AxisOf(node, x.dims().size(), -1));
-  WithFloat(node, x.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, x.dtype(), [&]<class T>() {
     const T* from = x.Values<T>().data();
     T* to = outputs[0].template MutableValues<T>().data();
     for (std::int64_t line = 0; line < lines.lines; ++line) {
@@ -171,8 +168,7 @@ std::vector<Tensor> EvalTopK(const Node& node, EvalInputs inputs) {
   const Lines lines = LinesOf(x.dims(), axis);
   const Lines kept = LinesOf(outputs[0].dims(), axis);
   const bool largest = AttrOr(node, "largest", std::int64_t{1}) != 0;
-  WithNumber(node, x.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, x.dtype(), [&]<class T>() {
     const T* from = x.Values<T>().data();
     T* to = outputs[0].template MutableValues<T>().data();
     const auto indices = outputs[1].MutableValues<std::int64_t>();
@@ -204,8 +200,7 @@ double OneFlopAnInput(const Node& /*node*/, std::span<const ValueType> in,
 
 OpDef ArgDef(std::string name, EvalFn eval) {
   return {.name = std::move(name),
-          .min_inputs = 1,
-          .max_inputs = 1,
+          .inputs = {1, 1},
           .attrs = {{.name = "axis", .otherwise = std::int64_t{0}},
                     {.name = "keepdims", .otherwise = std::int64_t{1}},
                     {.name = "select_last_index", .otherwise = std::int64_t{0}}},
@@ -220,23 +215,20 @@ void RegisterArgOps(OpRegistry& ops) {
   ops.Add(ArgDef("ArgMax", EvalArg<Seek::kMost>));
   ops.Add(ArgDef("ArgMin", EvalArg<Seek::kLeast>));
   ops.Add({.name = "CumSum",
-           .min_inputs = 2,
-           .max_inputs = 2,
+           .inputs = {2, 2},
            .attrs = {{.name = "exclusive", .otherwise = std::int64_t{0}},
                      {.name = "reverse", .otherwise = std::int64_t{0}}},
            .infer = InferCumSum,
            .eval = ViaF32(EvalCumSum),
            .flops = OneFlopAnInput});
   ops.Add({.name = "Hardmax",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {{.name = "axis", .otherwise = std::int64_t{-1}}},
            .infer = InferHardmax,
            .eval = ViaF32(EvalHardmax),
            .flops = OneFlopAnInput});
   ops.Add({.name = "TopK",
-           .min_inputs = 2,
-           .max_inputs = 2,
+           .inputs = {2, 2},
            .min_outputs = 2,
            .max_outputs = 2,
            .attrs = {{.name = "axis", .otherwise = std::int64_t{-1}},

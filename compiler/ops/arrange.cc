@@ -250,26 +250,19 @@ std::vector<Tensor> EvalTile(const Node& node, EvalInputs inputs) {
 
 void RegisterArrangeOps(OpRegistry& ops) {
   ops.Add({.name = "Transpose",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {{.name = "perm", .otherwise = Ints{}}},
            .infer = InferTranspose,
            .eval = EvalTranspose});
-  ops.Add(
-      {.name = "Slice", .min_inputs = 3, .max_inputs = 5, .infer = InferSlice, .eval = EvalSlice});
+  ops.Add({.name = "Slice", .inputs = {3, 5}, .infer = InferSlice, .eval = EvalSlice});
   ops.Add({.name = "Split",
-           .min_inputs = 1,
-           .max_inputs = 2,
+           .inputs = {1, 2},
            .max_outputs = OpDef::kVariadic,
            .attrs = {{.name = "axis", .otherwise = std::int64_t{0}}},
            .infer = InferSplit,
            .eval = EvalSplit});
-  ops.Add({.name = "Expand",
-           .min_inputs = 2,
-           .max_inputs = 2,
-           .infer = InferExpand,
-           .eval = EvalExpand});
-  ops.Add({.name = "Tile", .min_inputs = 2, .max_inputs = 2, .infer = InferTile, .eval = EvalTile});
+  ops.Add({.name = "Expand", .inputs = {2, 2}, .infer = InferExpand, .eval = EvalExpand});
+  ops.Add({.name = "Tile", .inputs = {2, 2}, .infer = InferTile, .eval = EvalTile});
 }
 
 }  // namespace msc

@@ -184,8 +184,7 @@ void RegisterAttentionOps(OpRegistry& ops) {
   }
   ops.Add({.name = "Attention",
            .domain = "msc",
-           .min_inputs = 3,
-           .max_inputs = 4,
+           .inputs = {3, 4},
            .attrs = std::move(attrs),
            .infer = InferAttention,
            .eval = ViaF32(EvalAttention),

@@ -21,8 +21,7 @@ std::vector<ValueType> InferConv(const InferInput& in) {
 std::vector<Tensor> EvalConv(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferConv, node, inputs);
   const ConvProblem problem = ConvProblemOf(node, *inputs[0], *inputs[1], outputs[0]);
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
     const std::span<T> y = outputs[0].template MutableValues<T>();
     Convolve(problem, inputs[0]->Values<T>().data(), inputs[1]->Values<T>().data(), y.data());
     const Tensor* bias = InputAt(inputs, 2);
@@ -39,8 +38,7 @@ std::vector<Tensor> EvalConv(const Node& node, EvalInputs inputs) {
 
 void RegisterConvOps(OpRegistry& ops) {
   ops.Add({.name = "Conv",
-           .min_inputs = 2,
-           .max_inputs = 3,
+           .inputs = {2, 3},
            .attrs = WindowAttrs(WindowKind::kConv),
            .infer = InferConv,
            .eval = ViaF32(EvalConv),

@@ -178,9 +178,8 @@ void ConvTransposeInto(const Node& node, EvalInputs inputs, Tensor& y) {
 std::vector<Tensor> EvalConvTranspose(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferConvTranspose, node, inputs);
   if (outputs[0].size() == 0) return outputs;
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    ConvTransposeInto<typename decltype(type)::type>(node, inputs, outputs[0]);
-  });
+  WithFloat(node, inputs[0]->dtype(),
+            [&]<class T>() { ConvTransposeInto<T>(node, inputs, outputs[0]); });
   return outputs;
 }
 
@@ -199,8 +198,7 @@ void RegisterConvTransposeOps(OpRegistry& ops) {
   attrs.push_back({.name = "output_padding", .otherwise = Ints{}});
   attrs.push_back({.name = "output_shape", .otherwise = Ints{}});
   ops.Add({.name = "ConvTranspose",
-           .min_inputs = 2,
-           .max_inputs = 3,
+           .inputs = {2, 3},
            .attrs = std::move(attrs),
            .infer = InferConvTranspose,
            .eval = ViaF32(EvalConvTranspose),

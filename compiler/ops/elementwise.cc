@@ -86,8 +86,7 @@ std::vector<ValueType> InferArithmetic(const InferInput& in) {
 
 void RejectZeroDivisors(const Node& node, const Tensor& divisor) {
   if (IsFloat(divisor.dtype())) return;
-  WithNumber(node, divisor.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, divisor.dtype(), [&]<class T>() {
     const auto values = divisor.Values<T>();
     if (std::find(values.begin(), values.end(), T{0}) != values.end()) {
       RejectNode(node, "divides an integer by zero");
@@ -99,8 +98,7 @@ template <class Fn>
 std::vector<Tensor> EvalBinary(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferArithmetic, node, inputs);
   if constexpr (std::is_same_v<Fn, DivFn>) RejectZeroDivisors(node, *inputs[1]);
-  WithNumber(node, outputs[0].dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, outputs[0].dtype(), [&]<class T>() {
     BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0],
                            [](T a, T b) { return Fn::template Apply<T>(a, b); });
   });
@@ -171,8 +169,7 @@ template <class Fn>
 std::vector<Tensor> EvalCompare(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferCompare, node, inputs);
   const DType dtype = inputs[0]->dtype();
-  WithNumber(node, dtype == DType::kBool ? DType::kU8 : dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, dtype == DType::kBool ? DType::kU8 : dtype, [&]<class T>() {
     BroadcastInto<T, T, std::uint8_t>(*inputs[0], *inputs[1], outputs[0],
                                       [](T a, T b) { return Fn::template Apply<T>(a, b); });
   });
@@ -182,8 +179,7 @@ std::vector<Tensor> EvalCompare(const Node& node, EvalInputs inputs) {
 /// Evaluates Mean: the sum of the inputs, divided by their number.
 std::vector<Tensor> EvalMean(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = EvalFold<AddFn>(node, inputs);
-  WithFloat(node, outputs[0].dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, outputs[0].dtype(), [&]<class T>() {
     const auto count = static_cast<T>(inputs.size());
     for (T& value : outputs[0].template MutableValues<T>()) value /= count;
   });
@@ -244,8 +240,7 @@ std::vector<Tensor> EvalPow(const Node& node, EvalInputs inputs) {
   for (std::size_t i = 0; i < wide.size(); ++i) {
     wide[i] = NumberAt(*inputs[1], static_cast<std::int64_t>(i));
   }
-  WithNumber(node, outputs[0].dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, outputs[0].dtype(), [&]<class T>() {
     BroadcastInto<T, double, T>(*inputs[0], exponents, outputs[0], [](T a, double b) {
       const double power = std::pow(static_cast<double>(a), b);
       if constexpr (std::is_integral_v<T>) {
@@ -264,8 +259,7 @@ std::vector<Tensor> EvalPow(const Node& node, EvalInputs inputs) {
 
 OpDef Binary(std::string name, InferFn infer, EvalFn eval) {
   return {.name = std::move(name),
-          .min_inputs = 2,
-          .max_inputs = 2,
+          .inputs = {2, 2},
           .infer = std::move(infer),
           .eval = ViaF32(std::move(eval)),
           .flops = OneFlopEach};
@@ -273,8 +267,7 @@ OpDef Binary(std::string name, InferFn infer, EvalFn eval) {
 
 OpDef Fold(std::string name, EvalFn eval) {
   OpDef op = Binary(std::move(name), InferArithmetic, std::move(eval));
-  op.min_inputs = 1;
-  op.max_inputs = OpDef::kVariadic;
+  op.inputs = {1, OpDef::kVariadic};
   op.flops = [](const Node& node, std::span<const ValueType> /*in*/,
                 std::span<const ValueType> out) {
     return ElementsOf(out[0]) * static_cast<double>(node.inputs.size() - 1);
@@ -295,14 +288,12 @@ void RegisterElementwiseOps(OpRegistry& ops) {
   ops.Add(Fold("Sum", EvalFold<AddFn>));
   ops.Add(Fold("Mean", EvalMean));
   ops.Add({.name = "IsNaN",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .infer = InferTest,
            .eval = EvalTest,
            .flops = OneFlopEach});
   ops.Add({.name = "IsInf",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {{.name = "detect_negative", .otherwise = std::int64_t{1}},
                      {.name = "detect_positive", .otherwise = std::int64_t{1}}},
            .infer = InferTest,
@@ -317,8 +308,7 @@ void RegisterElementwiseOps(OpRegistry& ops) {
   ops.Add(Binary("Or", InferLogical, EvalLogical<OrFn>));
   ops.Add(Binary("Xor", InferLogical, EvalLogical<XorFn>));
   ops.Add({.name = "Not",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .infer = InferLogical,
            .eval = EvalNot,
            .flops = OneFlopEach});

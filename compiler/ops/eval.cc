@@ -1,7 +1,6 @@
 #include "compiler/ops/eval.h"
 
 #include <memory>
-#include <type_traits>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -97,9 +96,8 @@ double NumberAt(const Tensor& tensor, std::int64_t index) {
   if (!IsInteger(tensor.dtype())) {
     throw UserError("a tensor of type " + std::string(Name(tensor.dtype())) + " has no numbers");
   }
-  return WithInteger(tensor.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
-    return static_cast<double>(tensor.Values<T>()[at]);
-  });
+  return WithInteger(tensor.dtype(),
+                     [&]<class T>() { return static_cast<double>(tensor.Values<T>()[at]); });
 }
 
 EvalFn ViaF32(EvalFn eval) {

@@ -5,7 +5,6 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -68,20 +67,20 @@ void ForEachRow(const Dims& dims, const std::vector<Dims>& strides,
 
 [[noreturn]] void RejectType(const Node& node, DType dtype);
 
-/// Calls `body(std::type_identity<T>{})` with the C++ type T of f32 or f64; throws UserError for
+/// Calls `body.template operator()<T>()` with the C++ type T of f32 or f64; throws UserError for
 /// other types.
 template <class Body>
 decltype(auto) WithFloat(const Node& node, DType dtype, Body&& body) {
-  if (dtype == DType::kF32) return body(std::type_identity<float>{});
-  if (dtype == DType::kF64) return body(std::type_identity<double>{});
+  if (dtype == DType::kF32) return body.template operator()<float>();
+  if (dtype == DType::kF64) return body.template operator()<double>();
   RejectType(node, dtype);
 }
 
 /// Does the same as WithFloat, for i32 and i64 too.
 template <class Body>
 decltype(auto) WithSummand(const Node& node, DType dtype, Body&& body) {
-  if (dtype == DType::kI32) return body(std::type_identity<std::int32_t>{});
-  if (dtype == DType::kI64) return body(std::type_identity<std::int64_t>{});
+  if (dtype == DType::kI32) return body.template operator()<std::int32_t>();
+  if (dtype == DType::kI64) return body.template operator()<std::int64_t>();
   return WithFloat(node, dtype, std::forward<Body>(body));
 }
 

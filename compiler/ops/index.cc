@@ -141,8 +141,7 @@ std::string ReductionOf(const Node& node) {
 void Put(const Node& node, const Tensor& updates, Tensor& y, const Block& block) {
   const std::string reduction = ReductionOf(node);
   if (reduction == "none") return CopyElements(updates, y, block);
-  WithNumber(node, y.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, y.dtype(), [&]<class T>() {
     const T* from = updates.Values<T>().data() + block.from_offset;
     T* to = y.MutableValues<T>().data() + block.to_offset;
     for (std::int64_t i = 0; i < block.count; ++i) {
@@ -290,8 +289,7 @@ std::vector<Tensor> EvalEyeLike(const Node& node, EvalInputs inputs) {
   const std::int64_t limit = std::max(rows, columns) + 1;
   const std::int64_t k = std::clamp(AttrOr(node, "k", std::int64_t{0}), -limit, limit);
   WithNumber(node, outputs[0].dtype() == DType::kBool ? DType::kU8 : outputs[0].dtype(),
-             [&](auto type) {
-               using T = typename decltype(type)::type;
+             [&]<class T>() {
                const auto y = outputs[0].template MutableValues<T>();
                for (std::int64_t row = 0; row < rows; ++row) {
                  if (row + k < 0 || row + k >= columns) continue;
@@ -358,58 +356,49 @@ void RegisterIndexOps(OpRegistry& ops) {
   const AttrSpec axis{.name = "axis", .otherwise = std::int64_t{0}};
   const AttrSpec reduction{.name = "reduction", .otherwise = std::string("none")};
   ops.Add({.name = "GatherElements",
-           .min_inputs = 2,
-           .max_inputs = 2,
+           .inputs = {2, 2},
            .attrs = {axis},
            .infer = InferGatherElements,
            .eval = EvalGatherElements});
   ops.Add({.name = "GatherND",
-           .min_inputs = 2,
-           .max_inputs = 2,
+           .inputs = {2, 2},
            .attrs = {{.name = "batch_dims", .otherwise = std::int64_t{0}}},
            .infer = InferGatherNd,
            .eval = EvalGatherNd});
   ops.Add({.name = "ScatterElements",
-           .min_inputs = 3,
-           .max_inputs = 3,
+           .inputs = {3, 3},
            .attrs = {axis, reduction},
            .infer = InferScatter,
            .eval = EvalScatterElements});
   ops.Add({.name = "ScatterND",
-           .min_inputs = 3,
-           .max_inputs = 3,
+           .inputs = {3, 3},
            .attrs = {reduction},
            .infer = InferScatter,
            .eval = EvalScatterNd});
   ops.Add({.name = "OneHot",
-           .min_inputs = 3,
-           .max_inputs = 3,
+           .inputs = {3, 3},
            .attrs = {{.name = "axis", .otherwise = std::int64_t{-1}}},
            .infer = InferOneHot,
            .eval = EvalOneHot});
   ops.Add({.name = "Trilu",
-           .min_inputs = 1,
-           .max_inputs = 2,
+           .inputs = {1, 2},
            .attrs = {{.name = "upper", .otherwise = std::int64_t{1}}},
            .infer = InferTrilu,
            .eval = EvalTrilu});
   ops.Add({.name = "EyeLike",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {{.name = "dtype", .otherwise = std::int64_t{0}},
                      {.name = "k", .otherwise = std::int64_t{0}}},
            .infer = InferEyeLike,
            .eval = EvalEyeLike});
   const AttrSpec block{.name = "blocksize", .otherwise = std::int64_t{0}, .required = true};
   ops.Add({.name = "DepthToSpace",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {block, {.name = "mode", .otherwise = std::string("DCR")}},
            .infer = InferBlocks,
            .eval = EvalBlocks});
   ops.Add({.name = "SpaceToDepth",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {block},
            .infer = InferBlocks,
            .eval = EvalBlocks});

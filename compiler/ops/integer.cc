@@ -30,8 +30,7 @@ std::vector<ValueType> InferBitShift(const InferInput& in) {
 std::vector<Tensor> EvalBitShift(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferBitShift, node, inputs);
   const bool left = AttrOr(node, "direction", std::string()) == "LEFT";
-  WithNumber(node, outputs[0].dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, outputs[0].dtype(), [&]<class T>() {
     BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0], [&](T a, T b) {
       const auto value = static_cast<std::uint64_t>(a);
       const auto by = static_cast<std::uint64_t>(b);
@@ -53,8 +52,7 @@ std::vector<ValueType> InferMod(const InferInput& in) {
 std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferMod, node, inputs);
   const bool as_c = AttrOr(node, "fmod", std::int64_t{0}) != 0;
-  WithNumber(node, outputs[0].dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, outputs[0].dtype(), [&]<class T>() {
     BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0], [&](T a, T b) {
       if constexpr (std::is_floating_point_v<T>) {
         return std::fmod(a, b);
@@ -190,8 +188,7 @@ std::vector<Tensor> EvalMatMulInteger(const Node& node, EvalInputs inputs) {
 void Requantize(std::span<const double> sums, const std::vector<double>& scales, std::int64_t inner,
                 std::int64_t zero, Tensor& y) {
   const QuantRange range = RangeOf(y.dtype());
-  WithNumber(Node{}, y.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(Node{}, y.dtype(), [&]<class T>() {
     const auto to = y.template MutableValues<T>();
     for (std::size_t i = 0; i < to.size(); ++i) {
       const std::size_t at = i / static_cast<std::size_t>(inner) % scales.size();
@@ -298,44 +295,37 @@ std::vector<Tensor> EvalDynamicQuantize(const Node& node, EvalInputs inputs) {
 
 void RegisterIntegerOps(OpRegistry& ops) {
   ops.Add({.name = "BitShift",
-           .min_inputs = 2,
-           .max_inputs = 2,
+           .inputs = {2, 2},
            .attrs = {{.name = "direction", .otherwise = std::string(), .required = true}},
            .infer = InferBitShift,
            .eval = EvalBitShift,
            .flops = OneFlopEach});
   ops.Add({.name = "Mod",
-           .min_inputs = 2,
-           .max_inputs = 2,
+           .inputs = {2, 2},
            .attrs = {{.name = "fmod", .otherwise = std::int64_t{0}}},
            .infer = InferMod,
            .eval = ViaF32(EvalMod),
            .flops = OneFlopEach});
   ops.Add({.name = "ConvInteger",
-           .min_inputs = 2,
-           .max_inputs = 4,
+           .inputs = {2, 4},
            .attrs = WindowAttrs(WindowKind::kConv),
            .infer = InferConvInteger,
            .eval = EvalConvInteger});
   ops.Add({.name = "MatMulInteger",
-           .min_inputs = 2,
-           .max_inputs = 4,
+           .inputs = {2, 4},
            .infer = InferMatMulInteger,
            .eval = EvalMatMulInteger});
   ops.Add({.name = "QLinearConv",
-           .min_inputs = 8,
-           .max_inputs = 9,
+           .inputs = {8, 9},
            .attrs = WindowAttrs(WindowKind::kConv),
            .infer = InferQLinearConv,
            .eval = EvalQLinearConv});
   ops.Add({.name = "QLinearMatMul",
-           .min_inputs = 8,
-           .max_inputs = 8,
+           .inputs = {8, 8},
            .infer = InferQLinearMatMul,
            .eval = EvalQLinearMatMul});
   ops.Add({.name = "DynamicQuantizeLinear",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .min_outputs = 3,
            .max_outputs = 3,
            .infer = InferDynamicQuantize,

@@ -208,22 +208,18 @@ std::vector<Tensor> EvalPad(const Node& node, EvalInputs inputs) {
 
 void RegisterJoinOps(OpRegistry& ops) {
   ops.Add({.name = "Concat",
-           .min_inputs = 1,
-           .max_inputs = OpDef::kVariadic,
+           .inputs = {1, OpDef::kVariadic},
            .attrs = {{.name = "axis", .otherwise = std::int64_t{0}, .required = true}},
            .infer = InferConcat,
            .eval = EvalConcat});
   ops.Add({.name = "Gather",
-           .min_inputs = 2,
-           .max_inputs = 2,
+           .inputs = {2, 2},
            .attrs = {{.name = "axis", .otherwise = std::int64_t{0}}},
            .infer = InferGather,
            .eval = EvalGather});
-  ops.Add(
-      {.name = "Where", .min_inputs = 3, .max_inputs = 3, .infer = InferWhere, .eval = EvalWhere});
+  ops.Add({.name = "Where", .inputs = {3, 3}, .infer = InferWhere, .eval = EvalWhere});
   ops.Add({.name = "Pad",
-           .min_inputs = 2,
-           .max_inputs = 3,
+           .inputs = {2, 3},
            .attrs = {{.name = "mode", .otherwise = std::string("constant")}},
            .infer = InferPad,
            .eval = EvalPad});

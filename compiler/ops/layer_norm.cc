@@ -112,9 +112,7 @@ void LayerNormInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& out
 std::vector<Tensor> EvalLayerNorm(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferLayerNorm, node, inputs);
   if (outputs[0].size() == 0) return outputs;
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    LayerNormInto<typename decltype(type)::type>(node, inputs, outputs);
-  });
+  WithFloat(node, inputs[0]->dtype(), [&]<class T>() { LayerNormInto<T>(node, inputs, outputs); });
   return outputs;
 }
 
@@ -157,8 +155,7 @@ std::vector<Tensor> EvalInstanceNorm(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferInstanceNorm, node, inputs);
   if (outputs[0].size() == 0) return outputs;
   const auto epsilon = static_cast<double>(AttrOr(node, "epsilon", 1e-5F));
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
     const auto x = inputs[0]->Values<T>();
     const auto scale = inputs[1]->Values<T>();
     const auto bias = inputs[2]->Values<T>();
@@ -194,8 +191,7 @@ std::vector<Tensor> EvalLpNorm(const Node& node, EvalInputs inputs) {
   const std::int64_t count = x.dims()[axis];
   const std::int64_t stride = StridesOf(x.dims())[axis];
   const bool squares = AttrOr(node, "p", std::int64_t{2}) == 2;
-  WithFloat(node, x.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, x.dtype(), [&]<class T>() {
     const T* from = x.Values<T>().data();
     T* to = outputs[0].template MutableValues<T>().data();
     for (std::int64_t line = 0; line < x.size() / count; ++line) {
@@ -231,8 +227,7 @@ std::vector<Tensor> EvalLrn(const Node& node, EvalInputs inputs) {
   const auto beta = static_cast<double>(AttrOr(node, "beta", 0.75F));
   const auto bias = static_cast<double>(AttrOr(node, "bias", 1.0F));
   const std::int64_t plane = StridesOf(dims)[1];
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
     const T* x = inputs[0]->Values<T>().data();
     T* y = outputs[0].template MutableValues<T>().data();
     for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
@@ -260,8 +255,7 @@ double NormFlops(const Node& /*node*/, std::span<const ValueType> /*in*/,
 
 void RegisterLayerNormOps(OpRegistry& ops) {
   ops.Add({.name = "LayerNormalization",
-           .min_inputs = 2,
-           .max_inputs = 3,
+           .inputs = {2, 3},
            .max_outputs = 3,
            .attrs = {{.name = "axis", .otherwise = std::int64_t{-1}},
                      {.name = "epsilon", .otherwise = 1e-5F},
@@ -270,23 +264,20 @@ void RegisterLayerNormOps(OpRegistry& ops) {
            .eval = EvalLayerNormOfHalves,
            .flops = NormFlops});
   ops.Add({.name = "InstanceNormalization",
-           .min_inputs = 3,
-           .max_inputs = 3,
+           .inputs = {3, 3},
            .attrs = {{.name = "epsilon", .otherwise = 1e-5F}},
            .infer = InferInstanceNorm,
            .eval = ViaF32(EvalInstanceNorm),
            .flops = NormFlops});
   ops.Add({.name = "LpNormalization",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {{.name = "axis", .otherwise = std::int64_t{-1}},
                      {.name = "p", .otherwise = std::int64_t{2}}},
            .infer = InferLpNorm,
            .eval = ViaF32(EvalLpNorm),
            .flops = NormFlops});
   ops.Add({.name = "LRN",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {{.name = "alpha", .otherwise = 1e-4F},
                      {.name = "beta", .otherwise = 0.75F},
                      {.name = "bias", .otherwise = 1.0F},

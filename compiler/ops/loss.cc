@@ -84,10 +84,8 @@ void LossInto(const Node& node, std::span<const T> x, EvalInputs inputs, Tensor&
 
 std::vector<Tensor> EvalNll(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferLoss, node, inputs);
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
-    LossInto<T>(node, inputs[0]->Values<T>(), inputs, outputs[0]);
-  });
+  WithFloat(node, inputs[0]->dtype(),
+            [&]<class T>() { LossInto<T>(node, inputs[0]->Values<T>(), inputs, outputs[0]); });
   return outputs;
 }
 
@@ -102,8 +100,7 @@ std::vector<Tensor> EvalCrossEntropy(const Node& node, EvalInputs inputs) {
                      .attrs = {{"axis", std::int64_t{1}}}};
   const std::vector<const Tensor*> logits = {inputs[0]};
   outputs[1] = std::move(Ops().Get(softmax).eval(softmax, logits).front());
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
     LossInto<T>(node, outputs[1].template Values<T>(), inputs, outputs[0]);
   });
   return outputs;
@@ -111,8 +108,7 @@ std::vector<Tensor> EvalCrossEntropy(const Node& node, EvalInputs inputs) {
 
 OpDef LossDef(std::string name, std::size_t outputs, EvalFn eval) {
   return {.name = std::move(name),
-          .min_inputs = 2,
-          .max_inputs = 3,
+          .inputs = {2, 3},
           .max_outputs = outputs,
           .attrs = {{.name = "ignore_index", .otherwise = kNoLabel},
                     {.name = "reduction", .otherwise = std::string("mean")}},

@@ -247,8 +247,7 @@ void LstmInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& outputs)
 
 std::vector<Tensor> EvalLstm(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferLstm, node, inputs);
-  WithFloat(node, inputs[kLstmX]->dtype(),
-            [&](auto type) { LstmInto<typename decltype(type)::type>(node, inputs, outputs); });
+  WithFloat(node, inputs[kLstmX]->dtype(), [&]<class T>() { LstmInto<T>(node, inputs, outputs); });
   return outputs;
 }
 
@@ -279,8 +278,7 @@ std::int64_t LstmDirections(const Node& node) {
 
 void RegisterLstmOps(OpRegistry& ops) {
   ops.Add({.name = "LSTM",
-           .min_inputs = 3,
-           .max_inputs = 8,
+           .inputs = {3, 8},
            .max_outputs = 3,
            .attrs = {{.name = "activation_alpha", .otherwise = std::vector<float>{}},
                      {.name = "activation_beta", .otherwise = std::vector<float>{}},

@@ -94,9 +94,7 @@ std::vector<Tensor> EvalMatMul(const Node& node, EvalInputs inputs) {
   if (outputs[0].size() == 0) return outputs;
   const Tensor& a = *inputs[0];
   const Tensor& b = *inputs[1];
-  WithSummand(node, a.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
-    MatMulInto<T>(node, a, b, outputs[0]);
-  });
+  WithSummand(node, a.dtype(), [&]<class T>() { MatMulInto<T>(node, a, b, outputs[0]); });
   return outputs;
 }
 
@@ -187,9 +185,7 @@ void GemmInto(const Node& node, EvalInputs inputs, Tensor& y) {
 std::vector<Tensor> EvalGemm(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferGemm, node, inputs);
   if (outputs[0].size() == 0) return outputs;
-  WithSummand(node, outputs[0].dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
-    GemmInto<T>(node, inputs, outputs[0]);
-  });
+  WithSummand(node, outputs[0].dtype(), [&]<class T>() { GemmInto<T>(node, inputs, outputs[0]); });
   return outputs;
 }
 
@@ -205,14 +201,12 @@ double GemmFlops(const Node& node, std::span<const ValueType> in, std::span<cons
 
 void RegisterMatMulOps(OpRegistry& ops) {
   ops.Add({.name = "MatMul",
-           .min_inputs = 2,
-           .max_inputs = 2,
+           .inputs = {2, 2},
            .infer = InferMatMul,
            .eval = ViaF32(EvalMatMul),
            .flops = MatMulFlops});
   ops.Add({.name = "Gemm",
-           .min_inputs = 2,
-           .max_inputs = 3,
+           .inputs = {2, 3},
            .attrs = {{.name = "alpha", .otherwise = 1.0F},
                      {.name = "beta", .otherwise = 1.0F},
                      {.name = "transA", .otherwise = std::int64_t{0}},

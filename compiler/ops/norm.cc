@@ -35,8 +35,7 @@ std::vector<ValueType> InferBatchNorm(const InferInput& in) {
 std::vector<Tensor> EvalBatchNorm(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferBatchNorm, node, inputs);
   const auto epsilon = static_cast<double>(AttrOr(node, "epsilon", 1e-5F));
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
     const auto x = inputs[0]->Values<T>();
     const auto scale = inputs[1]->Values<T>();
     const auto bias = inputs[2]->Values<T>();
@@ -61,8 +60,7 @@ std::vector<Tensor> EvalBatchNorm(const Node& node, EvalInputs inputs) {
 
 void RegisterNormOps(OpRegistry& ops) {
   ops.Add({.name = "BatchNormalization",
-           .min_inputs = 5,
-           .max_inputs = 5,
+           .inputs = {5, 5},
            .attrs = {{.name = "epsilon", .otherwise = 1e-5F},
                      {.name = "momentum", .otherwise = 0.9F},
                      {.name = "training_mode", .otherwise = std::int64_t{0}}},

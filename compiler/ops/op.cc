@@ -15,14 +15,13 @@ constexpr std::array<std::string_view, std::variant_size_v<Attr>> kAttrKinds = {
     "an integer",        "a number", "a string", "a list of integers", "a list of numbers",
     "a list of strings", "a tensor", "a graph",  "a list of tensors",  "a list of graphs"};
 
-void CheckCount(const Node& node, std::string_view what, std::size_t count,
-                std::pair<std::size_t, std::size_t> bounds) {
-  if (count >= bounds.first && count <= bounds.second) return;
-  std::string wanted = std::to_string(bounds.first);
-  if (bounds.second == OpDef::kVariadic) {
+void CheckCount(const Node& node, std::string_view what, std::size_t count, CountRange range) {
+  if (count >= range.least && count <= range.most) return;
+  std::string wanted = std::to_string(range.least);
+  if (range.most == OpDef::kVariadic) {
     wanted = "at least " + wanted;
-  } else if (bounds.second != bounds.first) {
-    wanted += " to " + std::to_string(bounds.second);
+  } else if (range.most != range.least) {
+    wanted += " to " + std::to_string(range.most);
   }
   RejectNode(node, "needs " + wanted + " " + std::string(what) + ", not " + std::to_string(count));
 }
@@ -78,11 +77,11 @@ std::vector<const OpDef*> OpRegistry::All() const {
 void CheckNode(const Graph& graph, NodeId id, const OpRegistry& ops) {
   const Node& node = graph.node(id);
   const OpDef& op = ops.Get(node);
-  CheckCount(node, "inputs", node.inputs.size(), {op.min_inputs, op.max_inputs});
+  CheckCount(node, "inputs", node.inputs.size(), op.inputs);
   CheckCount(node, "outputs", node.outputs.size(), {op.min_outputs, op.max_outputs});
   // A variadic operator has no optional inputs.
-  const bool all = op.max_inputs == OpDef::kVariadic;
-  for (std::size_t i = 0; i < (all ? node.inputs.size() : op.min_inputs); ++i) {
+  const bool all = op.inputs.most == OpDef::kVariadic;
+  for (std::size_t i = 0; i < (all ? node.inputs.size() : op.inputs.least); ++i) {
     if (node.inputs[i] == kNoValue) {
       RejectNode(node, "input " + std::to_string(i) + " must be given");
     }

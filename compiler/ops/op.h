@@ -35,13 +35,17 @@ struct AttrSpec {
   bool required = false;
 };
 
+struct CountRange {
+  std::size_t least = 0;
+  std::size_t most = 0;
+};
+
 /// Schema of one operator: all facts that the compiler has about it. register.cc lists the
 /// operators.
 struct OpDef {
   std::string name;
   std::string domain = {};
-  std::size_t min_inputs = 0;
-  std::size_t max_inputs = 0;  ///< kVariadic if unlimited
+  CountRange inputs;  ///< `most` is kVariadic if unlimited
   std::size_t min_outputs = 1;
   std::size_t max_outputs = 1;
   std::vector<AttrSpec> attrs = {};

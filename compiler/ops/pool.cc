@@ -35,8 +35,7 @@ std::vector<ValueType> InferMaxPool(const InferInput& in) {
 std::vector<Tensor> EvalMaxPool(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferMaxPool, node, inputs);
   const PoolProblem problem = ProblemOf(node, PoolKind::kMax, *inputs[0], outputs[0]);
-  WithNumber(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, inputs[0]->dtype(), [&]<class T>() {
     if constexpr (std::is_floating_point_v<T> || sizeof(T) == 1) {
       const std::span<std::int64_t> argmax = outputs[1].MutableValues<std::int64_t>();
       Pool(problem, inputs[0]->Values<T>().data(), outputs[0].template MutableValues<T>().data(),
@@ -67,8 +66,7 @@ std::vector<Tensor> EvalAveragePool(const Node& node, EvalInputs inputs) {
   const PoolProblem problem =
       ProblemOf(node, with_padding ? PoolKind::kAverageWithPadding : PoolKind::kAverage, *inputs[0],
                 outputs[0]);
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
     Pool<T>(problem, inputs[0]->Values<T>().data(), outputs[0].template MutableValues<T>().data(),
             nullptr);
   });
@@ -90,8 +88,7 @@ std::vector<Tensor> EvalGlobalPool(const Node& node, EvalInputs inputs) {
                             .in = {plane},
                             .out = {1},
                             .window = WholeWindow(plane)};
-  WithFloat(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
     Pool<T>(problem, inputs[0]->Values<T>().data(), outputs[0].template MutableValues<T>().data(),
             nullptr);
   });
@@ -102,29 +99,25 @@ std::vector<Tensor> EvalGlobalPool(const Node& node, EvalInputs inputs) {
 
 void RegisterPoolOps(OpRegistry& ops) {
   ops.Add({.name = "MaxPool",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .max_outputs = 2,
            .attrs = WindowAttrs(WindowKind::kMaxPool),
            .infer = InferMaxPool,
            .eval = ViaF32(EvalMaxPool),
            .flops = PoolFlops});
   ops.Add({.name = "AveragePool",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = WindowAttrs(WindowKind::kAveragePool),
            .infer = InferAveragePool,
            .eval = ViaF32(EvalAveragePool),
            .flops = PoolFlops});
   ops.Add({.name = "GlobalAveragePool",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .infer = InferGlobalPool,
            .eval = ViaF32(EvalGlobalPool<PoolKind::kAverage>),
            .flops = PoolFlops});
   ops.Add({.name = "GlobalMaxPool",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .infer = InferGlobalPool,
            .eval = ViaF32(EvalGlobalPool<PoolKind::kMax>),
            .flops = PoolFlops});

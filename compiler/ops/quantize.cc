@@ -120,10 +120,8 @@ std::vector<Tensor> EvalQuantize(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferQuantize, node, inputs);
   const Scales scales(node, inputs);
   const QuantRange range = RangeOf(outputs[0].dtype());
-  WithNumber(node, inputs[0]->dtype(), [&](auto from_type) {
-    WithNumber(node, outputs[0].dtype(), [&](auto to_type) {
-      using From = typename decltype(from_type)::type;
-      using To = typename decltype(to_type)::type;
+  WithNumber(node, inputs[0]->dtype(), [&]<class From>() {
+    WithNumber(node, outputs[0].dtype(), [&]<class To>() {
       const auto x = inputs[0]->Values<From>();
       const auto y = outputs[0].template MutableValues<To>();
       for (std::size_t i = 0; i < y.size(); ++i) {
@@ -140,8 +138,7 @@ std::vector<Tensor> EvalQuantize(const Node& node, EvalInputs inputs) {
 std::vector<Tensor> EvalDequantize(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferDequantize, node, inputs);
   const Scales scales(node, inputs);
-  WithNumber(node, inputs[0]->dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, inputs[0]->dtype(), [&]<class T>() {
     const auto x = inputs[0]->Values<T>();
     const auto y = outputs[0].template MutableValues<float>();
     for (std::size_t i = 0; i < y.size(); ++i) {
@@ -199,16 +196,14 @@ DType Computed(DType dtype) {
 Tensor CastTo(const Node& node, const Tensor& x, DType to) {
   Tensor y(to, x.dims());
   const DType from = x.dtype() == DType::kBool ? DType::kU8 : x.dtype();
-  WithNumber(node, from, [&](auto from_type) {
-    using From = typename decltype(from_type)::type;
+  WithNumber(node, from, [&]<class From>() {
     const auto values = x.Values<From>();
     if (to == DType::kBool) {
       const auto out = y.MutableValues<std::uint8_t>();
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = values[i] != From{0} ? 1 : 0;
       return;
     }
-    WithNumber(node, to, [&](auto to_type) {
-      using To = typename decltype(to_type)::type;
+    WithNumber(node, to, [&]<class To>() {
       const auto out = y.template MutableValues<To>();
       for (std::size_t i = 0; i < out.size(); ++i) out[i] = Convert<To>(values[i]);
     });
@@ -253,27 +248,20 @@ void RegisterQuantizeOps(OpRegistry& ops) {
                             std::span<const ValueType> out) { return 2.0 * ElementsOf(out[0]); };
   const std::vector<AttrSpec> axis{{.name = "axis", .otherwise = std::int64_t{1}}};
   ops.Add({.name = "QuantizeLinear",
-           .min_inputs = 2,
-           .max_inputs = 3,
+           .inputs = {2, 3},
            .attrs = axis,
            .infer = InferQuantize,
            .eval = EvalQuantize,
            .flops = two_flops});
   ops.Add({.name = "DequantizeLinear",
-           .min_inputs = 2,
-           .max_inputs = 3,
+           .inputs = {2, 3},
            .attrs = axis,
            .infer = InferDequantize,
            .eval = EvalDequantize,
            .flops = two_flops});
-  ops.Add({.name = "CastLike",
-           .min_inputs = 2,
-           .max_inputs = 2,
-           .infer = InferCastLike,
-           .eval = EvalCastLike});
+  ops.Add({.name = "CastLike", .inputs = {2, 2}, .infer = InferCastLike, .eval = EvalCastLike});
   ops.Add({.name = "Cast",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {{.name = "to", .otherwise = std::int64_t{0}, .required = true}},
            .infer = InferCast,
            .eval = EvalCast});

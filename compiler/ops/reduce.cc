@@ -4,7 +4,6 @@
 #include <limits>
 #include <numeric>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "compiler/ops/eval.h"
@@ -174,9 +173,7 @@ std::vector<Tensor> EvalReduce(const Node& node, EvalInputs inputs) {
   Dims kept = x.dims();
   const auto axes = AxesOf(InferInputOf(node, inputs), kept.size());
   for (const std::size_t axis : *axes) kept[axis] = 1;
-  WithSummand(node, x.dtype(), [&]<class T>(std::type_identity<T> /*type*/) {
-    ReduceInto<Step, T>(node, x, kept, outputs[0]);
-  });
+  WithSummand(node, x.dtype(), [&]<class T>() { ReduceInto<Step, T>(node, x, kept, outputs[0]); });
   return outputs;
 }
 
@@ -187,8 +184,7 @@ double OneFlopAnInput(const Node& /*node*/, std::span<const ValueType> in,
 
 OpDef ReduceDef(std::string name, EvalFn eval) {
   return {.name = std::move(name),
-          .min_inputs = 1,
-          .max_inputs = 1,
+          .inputs = {1, 1},
           .attrs = {{.name = "axes", .otherwise = std::vector<std::int64_t>{}},
                     {.name = "keepdims", .otherwise = std::int64_t{1}}},
           .infer = InferReduce,
@@ -236,8 +232,7 @@ std::vector<Tensor> EvalSoftmax(const Node& node, EvalInputs inputs) {
   const std::int64_t count = x.dims()[axis];
   const std::int64_t stride = StridesOf(x.dims())[axis];
   if (x.size() == 0) return outputs;
-  WithFloat(node, x.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithFloat(node, x.dtype(), [&]<class T>() {
     const T* from = x.Values<T>().data();
     T* to = outputs[0].template MutableValues<T>().data();
     for (std::int64_t line = 0; line < x.size() / count; ++line) {
@@ -250,8 +245,7 @@ std::vector<Tensor> EvalSoftmax(const Node& node, EvalInputs inputs) {
 
 OpDef SoftmaxDef(std::string name, EvalFn eval) {
   return {.name = std::move(name),
-          .min_inputs = 1,
-          .max_inputs = 1,
+          .inputs = {1, 1},
           .attrs = {{.name = "axis", .otherwise = std::int64_t{-1}}},
           .infer = InferSoftmax,
           .eval = ViaF32(std::move(eval)),
@@ -274,7 +268,7 @@ void RegisterReduceOps(OpRegistry& ops) {
   log_sum_exp.infer = InferReduceOfFloats;
   ops.Add(std::move(log_sum_exp));
   OpDef sum = ReduceDef("ReduceSum", EvalReduce<SumStep>);
-  sum.max_inputs = 2;
+  sum.inputs.most = 2;
   sum.attrs = {{.name = "keepdims", .otherwise = std::int64_t{1}},
                {.name = "noop_with_empty_axes", .otherwise = std::int64_t{0}}};
   ops.Add(std::move(sum));

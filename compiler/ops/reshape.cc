@@ -179,8 +179,7 @@ std::vector<Tensor> EvalDropout(const Node& node, EvalInputs inputs) {
 
 OpDef Reshaping(std::string name, std::size_t max_inputs, InferFn infer, EvalFn eval) {
   return {.name = std::move(name),
-          .min_inputs = 1,
-          .max_inputs = max_inputs,
+          .inputs = {1, max_inputs},
           .infer = std::move(infer),
           .eval = std::move(eval)};
 }
@@ -190,7 +189,7 @@ OpDef Reshaping(std::string name, std::size_t max_inputs, InferFn infer, EvalFn 
 void RegisterReshapeOps(OpRegistry& ops) {
   ops.Add(Reshaping("Identity", 1, SameAsFirst, EvalSameElements<SameAsFirst>));
   OpDef reshape = Reshaping("Reshape", 2, InferReshape, EvalSameElements<InferReshape>);
-  reshape.min_inputs = 2;
+  reshape.inputs.least = 2;
   reshape.attrs = {{.name = "allowzero", .otherwise = std::int64_t{0}}};
   ops.Add(std::move(reshape));
   OpDef flatten = Reshaping("Flatten", 1, InferFlatten, EvalSameElements<InferFlatten>);
@@ -198,7 +197,7 @@ void RegisterReshapeOps(OpRegistry& ops) {
   ops.Add(std::move(flatten));
   ops.Add(Reshaping("Squeeze", 2, InferSqueeze, EvalSameElements<InferSqueeze>));
   OpDef unsqueeze = Reshaping("Unsqueeze", 2, InferUnsqueeze, EvalSameElements<InferUnsqueeze>);
-  unsqueeze.min_inputs = 2;
+  unsqueeze.inputs.least = 2;
   ops.Add(std::move(unsqueeze));
   OpDef dropout = Reshaping("Dropout", 3, InferDropout, EvalDropout);
   dropout.max_outputs = 2;

@@ -228,8 +228,7 @@ std::vector<Tensor> EvalResize(const Node& node, EvalInputs inputs) {
     outer *= static_cast<std::size_t>(axis.out);
   }
   const auto beyond = static_cast<double>(AttrOr(node, "extrapolation_value", 0.0F));
-  WithNumber(node, x.dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, x.dtype(), [&]<class T>() {
     const auto to = y.template MutableValues<T>();
     for (std::size_t i = 0; i < to.size(); ++i) {
       to[i] = static_cast<T>(!field.outside.empty() && field.outside[i] ? beyond : field.values[i]);
@@ -253,8 +252,7 @@ std::vector<ResizeTaps> ResizeTapsOf(const Node& node, std::int64_t in, std::int
 void RegisterResizeOps(OpRegistry& ops) {
   ops.Add(
       {.name = "Resize",
-       .min_inputs = 1,
-       .max_inputs = 4,
+       .inputs = {1, 4},
        .attrs = {{.name = "coordinate_transformation_mode", .otherwise = std::string("half_pixel")},
                  {.name = "cubic_coeff_a", .otherwise = -0.75F},
                  {.name = "exclude_outside", .otherwise = std::int64_t{0}},

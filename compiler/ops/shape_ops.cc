@@ -111,8 +111,7 @@ std::vector<ValueType> InferRange(const InferInput& in) {
 
 std::vector<Tensor> EvalRange(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferRange, node, inputs);
-  WithNumber(node, outputs[0].dtype(), [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, outputs[0].dtype(), [&]<class T>() {
     const auto start = inputs[0]->Values<T>()[0];
     const auto delta = inputs[2]->Values<T>()[0];
     const auto y = outputs[0].template MutableValues<T>();
@@ -134,21 +133,18 @@ std::vector<Tensor> EvalRange(const Node& node, EvalInputs inputs) {
 
 void RegisterShapeOps(OpRegistry& ops) {
   ops.Add({.name = "Shape",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {{.name = "start", .otherwise = std::int64_t{0}},
                      {.name = "end", .otherwise = std::int64_t{0}}},
            .infer = InferShape,
            .eval = EvalShape});
-  ops.Add({.name = "Size", .min_inputs = 1, .max_inputs = 1, .infer = InferSize, .eval = EvalSize});
+  ops.Add({.name = "Size", .inputs = {1, 1}, .infer = InferSize, .eval = EvalSize});
   ops.Add({.name = "ConstantOfShape",
-           .min_inputs = 1,
-           .max_inputs = 1,
+           .inputs = {1, 1},
            .attrs = {{.name = "value", .otherwise = TensorPtr{}}},
            .infer = InferConstantOfShape,
            .eval = EvalConstantOfShape});
-  ops.Add(
-      {.name = "Range", .min_inputs = 3, .max_inputs = 3, .infer = InferRange, .eval = EvalRange});
+  ops.Add({.name = "Range", .inputs = {3, 3}, .infer = InferRange, .eval = EvalRange});
 }
 
 }  // namespace msc

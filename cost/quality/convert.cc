@@ -36,7 +36,7 @@ bool VisitNumbers(const Tensor& raw, Visit visit) {
   } else if (dtype == DType::kBool) {
     visit(raw.Values<std::uint8_t>());
   } else if (IsInteger(dtype)) {
-    WithInteger(dtype, [&]<class T>(std::type_identity<T> /*type*/) { visit(raw.Values<T>()); });
+    WithInteger(dtype, [&]<class T>() { visit(raw.Values<T>()); });
   } else {
     return false;
   }
@@ -101,8 +101,7 @@ void ConvertFloats(const Tensor& raw, const NumberSink& sink, Tensor& out) {
 
 void ConvertIntegers(const Tensor& raw, const NumberSink& sink, Tensor& out) {
   if (out.dtype() == DType::kBool) return PutIntegers<std::uint8_t>(raw, sink, out);
-  WithInteger(out.dtype(),
-              [&]<class T>(std::type_identity<T> /*type*/) { PutIntegers<T>(raw, sink, out); });
+  WithInteger(out.dtype(), [&]<class T>() { PutIntegers<T>(raw, sink, out); });
 }
 
 bool IsWhole(DType dtype) {

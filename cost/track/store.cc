@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <span>
-#include <type_traits>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
@@ -38,7 +37,7 @@ Tensor AsNumbers(const Tensor& tensor) {
     throw UserError("values of type " + std::string(Name(dtype)) +
                     " cannot be compared as numbers");
   }
-  const auto converted = [&]<class T>(DType wanted, std::type_identity<T> /*type*/) {
+  const auto converted = [&]<class T>(DType wanted, T /*zero*/) {
     Tensor numbers(wanted, tensor.dims());
     const std::span<T> out = numbers.MutableValues<T>();
     for (std::size_t i = 0; i < out.size(); ++i) {
@@ -47,8 +46,7 @@ Tensor AsNumbers(const Tensor& tensor) {
     return numbers;
   };
   // f32 holds integers of 16 bits exactly, f64 up to 2^53.
-  return ByteSize(dtype) < 4 ? converted(DType::kF32, std::type_identity<float>{})
-                             : converted(DType::kF64, std::type_identity<double>{});
+  return ByteSize(dtype) < 4 ? converted(DType::kF32, 0.0F) : converted(DType::kF64, 0.0);
 }
 
 TrackStore::TrackStore(std::string folder, std::uint64_t most_bytes)

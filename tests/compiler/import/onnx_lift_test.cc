@@ -27,8 +27,7 @@ namespace {
 OpDef Declared(std::string name, std::vector<AttrSpec> attrs, std::size_t outputs = 1) {
   OpDef op;
   op.name = std::move(name);
-  op.min_inputs = 1;
-  op.max_inputs = OpDef::kVariadic;
+  op.inputs = {1, OpDef::kVariadic};
   op.max_outputs = outputs;
   op.attrs = std::move(attrs);
   op.infer = [](const InferInput& in) {
