@@ -14,9 +14,7 @@ namespace {
 class Extractor {
  public:
   Extractor(const Graph& whole, std::span<const NodeId> nodes)
-      : whole_(whole),
-        inside_(nodes.begin(), nodes.end()),
-        part_{.graph = Graph(whole.name()), .inputs = {}, .outputs = {}} {}
+      : whole_(whole), inside_(nodes.begin(), nodes.end()), part_{.graph = Graph(whole.name())} {}
 
   void Add(NodeId id) {
     Node node = whole_.node(id);

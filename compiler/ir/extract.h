@@ -11,8 +11,8 @@ namespace msc {
 struct Extracted {
   Graph graph;
   /// Values of the whole graph that are the part's inputs and outputs, in the same order.
-  std::vector<ValueId> inputs;
-  std::vector<ValueId> outputs;
+  std::vector<ValueId> inputs = {};
+  std::vector<ValueId> outputs = {};
 };
 
 /// Copies `nodes`, which are in topological order, and the constants that they read. Other values

@@ -56,8 +56,7 @@ ValueId Graph::NewValue(std::string name, ValueType type, Origin origin) {
   values_.push_back({.value = {std::move(name), std::move(type)},
                      .origin = origin,
                      .producer = kNoNode,
-                     .tensor = nullptr,
-                     .uses = {}});
+                     .tensor = nullptr});
   return id;
 }
 

@@ -32,7 +32,7 @@ enum class Container : std::uint8_t { kTensor, kSequence, kOptional, kOptionalSe
 /// Type of a value. `shape` is absent if the rank is unknown.
 struct ValueType {
   DType dtype = DType::kUndefined;
-  std::optional<Shape> shape;
+  std::optional<Shape> shape = {};
   Container container = Container::kTensor;
   bool operator==(const ValueType&) const = default;
 };
@@ -48,19 +48,24 @@ struct Value {
 /// One operator. Domain "" has the operators of ONNX opset 17 (import converts older forms); domain
 /// "msc" has MSCGym's fused operators. compiler/ops has the schemas.
 struct Node {
-  std::string name;              ///< unique in its graph; strategies refer to it
-  std::string op;                ///< "Conv"
-  std::string domain;            ///< "" is ai.onnx
-  std::vector<ValueId> inputs;   ///< kNoValue for an absent optional input
-  std::vector<ValueId> outputs;  ///< kNoValue for an unused output
+  std::string name = {};              ///< unique in its graph; strategies refer to it
+  std::string op = {};                ///< "Conv"
+  std::string domain = {};            ///< "" is ai.onnx
+  std::vector<ValueId> inputs = {};   ///< kNoValue for an absent optional input
+  std::vector<ValueId> outputs = {};  ///< kNoValue for an unused output
   /// Values of this graph that the node's nested graphs read. The link is by name: each value in
   /// Graph::captured() of a nested graph stands for the value of the same name in this list.
-  std::vector<ValueId> captures;
-  AttrMap attrs;
+  std::vector<ValueId> captures = {};
+  AttrMap attrs = {};
 
   [[nodiscard]] bool Is(std::string_view op_name, std::string_view op_domain = "") const {
     return op == op_name && domain == op_domain;
   }
+  /// Returns the input, or kNoValue if the node does not have it.
+  [[nodiscard]] ValueId Input(std::size_t index) const {
+    return index < inputs.size() ? inputs[index] : kNoValue;
+  }
+  [[nodiscard]] bool HasInput(std::size_t index) const { return Input(index) != kNoValue; }
 };
 
 /// One read of a value. `index` counts the node's inputs first, then its captures.
@@ -155,7 +160,7 @@ class Graph {
     Origin origin = Origin::kPending;
     NodeId producer = kNoNode;
     TensorPtr tensor;
-    std::vector<Use> uses;
+    std::vector<Use> uses = {};
   };
   struct NodeSlot {
     Node node;

@@ -270,7 +270,7 @@ class GraphReader {
     place.CheckKeys({"name", "type"});
     const Place type = place["type"];
     type.CheckKeys({"dtype", "shape"}, {"container"});
-    ValueType read{.dtype = ReadDType(type["dtype"]), .shape = std::nullopt};
+    ValueType read{.dtype = ReadDType(type["dtype"])};
     if (type.Has("container")) {
       const std::string word = type["container"].Word();
       const auto at = std::find(detail::kContainers.begin(), detail::kContainers.end(), word);
@@ -327,13 +327,8 @@ class GraphReader {
 
   void ReadNode(Graph& graph, const Place& place, int depth) const {
     place.CheckKeys({"name", "op", "domain", "inputs", "captures", "outputs", "attrs"});
-    Node node{.name = place["name"].Text(),
-              .op = place["op"].Text(),
-              .domain = place["domain"].Text(),
-              .inputs = {},
-              .outputs = {},
-              .captures = {},
-              .attrs = {}};
+    Node node{
+        .name = place["name"].Text(), .op = place["op"].Text(), .domain = place["domain"].Text()};
     if (node.name.empty()) place["name"].Fail("must not be empty");
     place["inputs"].ForEach(
         [&](const Place& input) { node.inputs.push_back(FindValue(graph, input)); });

@@ -195,7 +195,7 @@ ValueType Parser::ParseTensorType() {
     lexer_.FailExpected("an element type such as f32 or i64");
   }
   (void)lexer_.Take();
-  ValueType type{.dtype = *dtype, .shape = std::nullopt};
+  ValueType type{.dtype = *dtype};
   detail::TakeMark(lexer_, "[");
   if (TakeIf("*")) {
     detail::TakeMark(lexer_, "]");

@@ -47,7 +47,7 @@ Sgemm ToSgemm(const long* integers) {  // NOLINT(google-runtime-int)
 
 CallFacts FactsOf(const Call& call) {
   const auto wrong = [](std::string why) {
-    return CallFacts{.touched = {}, .parallel = false, .error = std::move(why)};
+    return CallFacts{.parallel = false, .error = std::move(why)};
   };
   if (call.function != kSgemm) return wrong("there is no such function");
   if (call.addresses.size() != 3) return wrong("takes 3 addresses");
@@ -80,8 +80,7 @@ CallFacts FactsOf(const Call& call) {
   return {.touched = {touched(p.transpose_a ? p.k : p.m, a_columns, p.lda, Access::kRead),
                       touched(p.transpose_b ? p.n : p.k, b_columns, p.ldb, Access::kRead),
                       touched(p.m, p.n, p.ldc, Access::kWrite)},
-          .parallel = p.threads > 1,
-          .error = ""};
+          .parallel = p.threads > 1};
 }
 
 std::vector<std::string> CalledFunctions(const KernelFunc& func) {

@@ -44,9 +44,9 @@ struct Touched {
 /// Facts about a call, with one entry of `touched` per address. `error` is set, and `touched`
 /// empty, if the function is unknown or the number or values of its arguments are invalid.
 struct CallFacts {
-  std::vector<Touched> touched;
+  std::vector<Touched> touched = {};
   bool parallel = false;  ///< runs on several threads
-  std::string error;
+  std::string error = {};
 };
 [[nodiscard]] CallFacts FactsOf(const Call& call);
 

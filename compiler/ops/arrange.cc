@@ -143,7 +143,7 @@ std::vector<Tensor> EvalSlice(const Node& node, EvalInputs inputs) {
 std::vector<ValueType> InferSplit(const InferInput& in) {
   const Node& node = *in.node;
   const std::size_t parts = node.outputs.size();
-  std::vector<ValueType> types(parts, {.dtype = TypeOf(in, 0), .shape = {}});
+  std::vector<ValueType> types(parts, {.dtype = TypeOf(in, 0)});
   const Shape* x = ShapeOf(in, 0);
   if (x == nullptr) return types;
   const std::size_t axis = NormalAxis(node, AttrOr(node, "axis", std::int64_t{0}), x->size());

@@ -17,7 +17,7 @@ bool IsHalf(DType dtype) {
 }  // namespace
 
 InferInput InferInputOf(const Node& node, EvalInputs inputs) {
-  InferInput in{.node = &node, .types = {}, .constants = {}};
+  InferInput in{.node = &node};
   for (const Tensor* tensor : inputs) {
     if (tensor == nullptr) {
       in.types.emplace_back();

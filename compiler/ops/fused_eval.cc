@@ -185,8 +185,7 @@ void EvalFusedPool(const Node& node, FusedInputs inputs, Tensor& y) {
   PoolProblem problem{.kind = PoolKindOf(node),
                       .planes = x_dims[0] * x_dims[1],
                       .in = tail(x_dims),
-                      .out = tail(y.dims()),
-                      .window = {}};
+                      .out = tail(y.dims())};
   if (AttrOr(node, "op", std::string()) == "GlobalAveragePool") {
     const std::int64_t plane = ElementCount(problem.in);
     problem.in = {plane};

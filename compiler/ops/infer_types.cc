@@ -9,7 +9,7 @@ namespace msc {
 namespace {
 
 InferInput InputOf(const Graph& graph, const Node& node) {
-  InferInput in{.node = &node, .types = {}, .constants = {}};
+  InferInput in{.node = &node};
   for (const ValueId id : node.inputs) {
     in.types.push_back(id == kNoValue ? ValueType{} : graph.type(id));
     in.constants.push_back(graph.constant(id));

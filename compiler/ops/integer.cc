@@ -141,13 +141,7 @@ Tensor Product(const Node& node, const Tensor& a, const Tensor& b,
   Tensor right(DType::kF64, b.dims());
   const std::vector<double> columns = Centered(b, b_zero, 1);
   std::copy(columns.begin(), columns.end(), right.MutableValues<double>().begin());
-  const Node product{.name = node.name,
-                     .op = "MatMul",
-                     .domain = "",
-                     .inputs = {},
-                     .outputs = {},
-                     .captures = {},
-                     .attrs = {}};
+  const Node product{.name = node.name, .op = "MatMul"};
   const std::vector<const Tensor*> operands = {&left, &right};
   return std::move(Ops().Get(product).eval(product, operands).front());
 }
@@ -217,7 +211,7 @@ std::vector<ValueType> InferQLinearConv(const InferInput& in) {
   for (const std::size_t i : {std::size_t{0}, kW, kYZero}) {
     RequireType(in, i, {DType::kI8, DType::kU8});
   }
-  InferInput plain{.node = in.node, .types = {in.types[0], in.types[kW]}, .constants = {}};
+  InferInput plain{.node = in.node, .types = {in.types[0], in.types[kW]}};
   return OneOutput(TypeOf(in, kYZero), ConvOutputShape(plain));
 }
 

@@ -91,13 +91,7 @@ std::vector<Tensor> EvalNll(const Node& node, EvalInputs inputs) {
 
 std::vector<Tensor> EvalCrossEntropy(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferLoss, node, inputs);
-  const Node softmax{.name = node.name,
-                     .op = "LogSoftmax",
-                     .domain = "",
-                     .inputs = {},
-                     .outputs = {},
-                     .captures = {},
-                     .attrs = {{"axis", std::int64_t{1}}}};
+  const Node softmax{.name = node.name, .op = "LogSoftmax", .attrs = {{"axis", std::int64_t{1}}}};
   const std::vector<const Tensor*> logits = {inputs[0]};
   outputs[1] = std::move(Ops().Get(softmax).eval(softmax, logits).front());
   WithFloat(node, inputs[0]->dtype(), [&]<class T>() {

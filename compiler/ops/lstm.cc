@@ -108,10 +108,10 @@ template <class T>
 struct Weights {
   std::size_t inputs = 0;
   std::size_t hidden = 0;
-  std::vector<T> w;          ///< [inputs, 4 * hidden]
-  std::vector<T> r;          ///< [hidden, 4 * hidden]
-  std::vector<T> bias;       ///< [4 * hidden], sum of both biases
-  std::vector<T> peepholes;  ///< [3 * hidden]
+  std::vector<T> w;               ///< [inputs, 4 * hidden]
+  std::vector<T> r;               ///< [hidden, 4 * hidden]
+  std::vector<T> bias = {};       ///< [4 * hidden], sum of both biases
+  std::vector<T> peepholes = {};  ///< [3 * hidden]
 };
 
 /// Returns matrix `index` of [D, rows, columns], transposed.
@@ -134,9 +134,7 @@ Weights<T> ReadWeights(EvalInputs inputs, std::size_t direction) {
   Weights<T> weights{.inputs = static_cast<std::size_t>(inputs[kLstmW]->dims()[2]),
                      .hidden = static_cast<std::size_t>(inputs[kLstmR]->dims()[2]),
                      .w = Turned<T>(*inputs[kLstmW], direction),
-                     .r = Turned<T>(*inputs[kLstmR], direction),
-                     .bias = {},
-                     .peepholes = {}};
+                     .r = Turned<T>(*inputs[kLstmR], direction)};
   const std::size_t rows = kLstmGates * weights.hidden;
   weights.bias.resize(rows);
   weights.peepholes.resize(3 * weights.hidden);

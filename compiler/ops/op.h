@@ -17,8 +17,8 @@ namespace msc {
 /// Facts that shape inference may read. Absent inputs have default-constructed types.
 struct InferInput {
   const Node* node = nullptr;
-  std::vector<ValueType> types;      ///< one per input
-  std::vector<TensorPtr> constants;  ///< one per input; nullptr unless the input is a constant
+  std::vector<ValueType> types = {};      ///< one per input
+  std::vector<TensorPtr> constants = {};  ///< one per input; nullptr unless the input is a constant
 };
 
 /// Work of one call, for rooflines and reports. 0 if dims are unknown.

@@ -14,7 +14,7 @@ struct PoolProblem {
   std::int64_t planes = 0;  ///< batch * channels
   Dims in;
   Dims out;
-  Window window;
+  Window window = {};
 };
 
 /// Computes the pool and overwrites `y` and, if not null, `argmax` with the position of each

@@ -159,13 +159,7 @@ bool FuseAt(Graph& graph, NodeId root, const Takes& takes) {
   }
   const ValueId output = graph.node(nodes.back()).outputs.front();
   if (IsCaptured(graph, output)) return false;
-  Node fused{.name = "",
-             .op = "Attention",
-             .domain = "msc",
-             .inputs = {q.value, k.value, v.value},
-             .outputs = {},
-             .captures = {},
-             .attrs = {}};
+  Node fused{.op = "Attention", .domain = "msc", .inputs = {q.value, k.value, v.value}};
   if (scores->mask != kNoValue) fused.inputs.push_back(scores->mask);
   fused.attrs["scale"] = static_cast<float>(q.factor * k.factor * scores->factor);
   const auto keep = [&](const char* name, const Ints& perm) {

@@ -48,15 +48,11 @@ bool FuseBinary(Graph& graph, NodeId id) {
   attrs.y_type = type.dtype;
   AttrMap map = {{"op", node.op}};
   WriteFusedAttrs(attrs, map);
-  ReplaceChain(graph, nodes,
-               Node{.name = "",
-                    .op = "Binary",
-                    .domain = "msc",
-                    .inputs = {a->value, b->value},
-                    .outputs = {},
-                    .captures = {},
-                    .attrs = std::move(map)},
-               std::move(type));
+  ReplaceChain(
+      graph, nodes,
+      Node{
+          .op = "Binary", .domain = "msc", .inputs = {a->value, b->value}, .attrs = std::move(map)},
+      std::move(type));
   return true;
 }
 

@@ -10,12 +10,9 @@ bool FuseGelu(Graph& graph, const Takes& takes) {
   return Sweep(graph, [&](NodeId id) {
     const auto match = MatchGelu(graph, id);
     if (!match) return false;
-    Node gelu{.name = "",
-              .op = "Gelu",
+    Node gelu{.op = "Gelu",
               .domain = "msc",
               .inputs = {match->x},
-              .outputs = {},
-              .captures = {},
               .attrs = {{"op", match->activation.op}}};
     if (!WouldTake(graph, gelu, graph.type(graph.node(id).outputs.front()), id, takes)) {
       return false;

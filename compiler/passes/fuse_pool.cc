@@ -67,13 +67,7 @@ void WriteWindow(const Window& window, AttrMap& attrs) {
 
 std::optional<Node> FusedPool(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  Node pool{.name = "",
-            .op = "Pool",
-            .domain = "msc",
-            .inputs = {},
-            .outputs = {},
-            .captures = {},
-            .attrs = {{"op", node.op}}};
+  Node pool{.op = "Pool", .domain = "msc", .attrs = {{"op", node.op}}};
   if (node.op == "GlobalAveragePool") return pool;
   const auto window = KnownWindow(graph, id, {});
   if (!window) return std::nullopt;

@@ -128,7 +128,7 @@ std::optional<GeluMatch> MatchGelu(const Graph& graph, NodeId root) {
   }
   for (const std::size_t at : {std::size_t{0}, std::size_t{1}}) {
     const ValueId x = product.values[at];
-    GeluMatch match{.x = x, .activation = {}, .nodes = product.nodes};
+    GeluMatch match{.x = x, .nodes = product.nodes};
     const auto gate = WithoutOne(graph, product.values[1 - at], match.nodes);
     if (!gate) continue;
     if (IsErfGate(graph, *gate, x, match.nodes)) {

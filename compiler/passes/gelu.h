@@ -12,8 +12,8 @@ namespace msc {
 /// Tanh(sqrt(2 / pi) * (x + 0.044715 x^3)), in any order and grouping.
 struct GeluMatch {
   ValueId x = kNoValue;
-  Activation activation;      ///< Gelu or GeluTanh
-  std::vector<NodeId> nodes;  ///< in graph order; the last one computes the result
+  Activation activation = {};  ///< Gelu or GeluTanh
+  std::vector<NodeId> nodes;   ///< in graph order; the last one computes the result
 };
 
 /// Returns the GELU whose last node is `root`, if there is one and its intermediate values have no

@@ -12,10 +12,10 @@ namespace msc {
 /// Storage format of real numbers in fewer bits: integers with scales, or bf16. A narrowing node
 /// converts f32 to such a format, a widening node converts it back to f32.
 struct Narrowing {
-  DType dtype = DType::kUndefined;        ///< kI8, kU8, kI32 or kBF16
-  std::vector<float> scales;              ///< one, or one per entry of `axis`; empty for bf16
-  std::vector<std::int64_t> zero_points;  ///< one per scale
-  std::int64_t axis = 0;                  ///< as in the node; 0 if there is one scale
+  DType dtype = DType::kUndefined;             ///< kI8, kU8, kI32 or kBF16
+  std::vector<float> scales = {};              ///< one, or one per entry of `axis`; empty for bf16
+  std::vector<std::int64_t> zero_points = {};  ///< one per scale
+  std::int64_t axis = 0;                       ///< as in the node; 0 if there is one scale
   bool operator==(const Narrowing&) const = default;
 
   [[nodiscard]] bool IsBF16() const { return dtype == DType::kBF16; }

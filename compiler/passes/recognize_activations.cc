@@ -45,13 +45,7 @@ std::optional<std::pair<ValueId, double>> ReadScaling(const Graph& graph, const 
 }
 
 Node Function(std::string op, ValueId x, AttrMap attrs = {}) {
-  return {.name = "",
-          .op = std::move(op),
-          .domain = "",
-          .inputs = {x},
-          .outputs = {},
-          .captures = {},
-          .attrs = std::move(attrs)};
+  return {.op = std::move(op), .inputs = {x}, .attrs = std::move(attrs)};
 }
 
 // Returns whether `gate` is the gate of HardSwish: HardSigmoid(x, 1/6, 1/2).

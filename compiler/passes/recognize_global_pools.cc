@@ -35,13 +35,8 @@ bool RecognizeAt(Graph& graph, NodeId id) {
     return false;
   }
   const bool keeps = AttrOr<std::int64_t>(node, "keepdims", 1) != 0;
-  Node pool{.name = "",
-            .op = node.Is("ReduceMean") ? "GlobalAveragePool" : "GlobalMaxPool",
-            .domain = "",
-            .inputs = {node.inputs.front()},
-            .outputs = {},
-            .captures = {},
-            .attrs = {}};
+  Node pool{.op = node.Is("ReduceMean") ? "GlobalAveragePool" : "GlobalMaxPool",
+            .inputs = {node.inputs.front()}};
   const NodeId nodes[] = {id};  // NOLINT(modernize-avoid-c-arrays)
   if (keeps) {
     ReplaceChain(graph, nodes, std::move(pool));
@@ -54,14 +49,7 @@ bool RecognizeAt(Graph& graph, NodeId id) {
   pool.name = graph.FreeNodeName(node.name + "_pool");
   pool.outputs = {made};
   graph.AddNode(std::move(pool), id);
-  ReplaceChain(graph, nodes,
-               Node{.name = "",
-                    .op = "Flatten",
-                    .domain = "",
-                    .inputs = {made},
-                    .outputs = {},
-                    .captures = {},
-                    .attrs = {}});
+  ReplaceChain(graph, nodes, Node{.op = "Flatten", .inputs = {made}});
   return true;
 }
 

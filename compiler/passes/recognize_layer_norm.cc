@@ -129,12 +129,8 @@ bool RecognizeAt(Graph& graph, NodeId id) {
   if (bias.node != kNoNode) inputs.push_back(bias.constant);
   ReplaceChain(
       graph, nodes,
-      Node{.name = "",
-           .op = "LayerNormalization",
-           .domain = "",
+      Node{.op = "LayerNormalization",
            .inputs = std::move(inputs),
-           .outputs = {},
-           .captures = {},
            .attrs = {{"axis", static_cast<std::int64_t>(norm->axis)}, {"epsilon", norm->epsilon}}});
   return true;
 }

@@ -121,13 +121,7 @@ bool MakeReshape(Graph& graph, NodeId id) {
   const ValueId wanted = graph.AddConstant(
       graph.FreeValueName(stem),
       Tensor::From<std::int64_t>(DType::kI64, {static_cast<std::int64_t>(target.size())}, target));
-  Node reshape{.name = "",
-               .op = "Reshape",
-               .domain = "",
-               .inputs = {node.inputs.front(), wanted},
-               .outputs = {},
-               .captures = {},
-               .attrs = {}};
+  Node reshape{.op = "Reshape", .inputs = {node.inputs.front(), wanted}};
   const NodeId nodes[] = {id};  // NOLINT(modernize-avoid-c-arrays)
   ReplaceChain(graph, nodes, std::move(reshape));
   return true;

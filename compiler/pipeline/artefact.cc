@@ -123,7 +123,7 @@ ArtefactParts ReadArtefact(const std::string& folder, const TargetRegistry& regi
 Result<Artefact> LoadArtefact(const std::string& folder, const TargetRegistry& registry,
                               OtherVersions others) {
   ArtefactParts parts = ReadArtefact(folder, registry, others);
-  const CompileOptions options{.threads = parts.manifest.threads, .bindings = {}};
+  const CompileOptions options{.threads = parts.manifest.threads};
   Result<Executable> executable = BuildExecutable(parts.model, registry, options);
   if (!executable.ok()) return executable.failure();
   return Artefact{.manifest = std::move(parts.manifest),

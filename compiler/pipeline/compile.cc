@@ -299,8 +299,7 @@ Lowered LowerParts(const Graph& applied, const Strategy& strategy, const TargetR
   const std::vector<PartitionRegion>& partition = strategy.partition;
   if (partition.empty()) {
     return {.graph = Lower(applied, registry.Get(strategy.target), options),
-            .target = strategy.target,
-            .regions = {}};
+            .target = strategy.target};
   }
   Graph graph = BindSizes(applied, options);
   const std::size_t rest = partition.size();

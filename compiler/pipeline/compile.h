@@ -18,7 +18,7 @@ namespace msc {
 struct CompileOptions {
   int threads = 1;
   /// Sizes of symbolic dimensions. A dimension that is missing gets size 1.
-  ShapeBindings bindings;
+  ShapeBindings bindings = {};
 };
 
 /// Applies a strategy to a canonical graph: removes pruned channels, puts in fitted weights, adds
@@ -49,7 +49,7 @@ struct Lowered {
   Graph graph;
   std::string target;  ///< target of all nodes, if there are no regions
   /// Together they list all nodes in the graph's order; a region is a run of them.
-  std::vector<PartitionRegion> regions;
+  std::vector<PartitionRegion> regions = {};
 };
 
 /// Lowers a graph for the target of the strategy; if there is a partition, lowers every region

@@ -28,7 +28,7 @@ enum class Verdict : std::uint8_t {
 
 struct ConformanceResult {
   Verdict verdict = Verdict::kSkipped;
-  std::string reason;  ///< empty if it passed
+  std::string reason = {};  ///< empty if it passed
 };
 
 /// Tolerances, the same as in ONNX's own runner; strings and integers must be equal.

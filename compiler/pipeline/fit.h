@@ -22,10 +22,9 @@ struct FitOptions {
   double ridge = 1e-3;      ///< this and the next two as in PruneCalibration
   std::int64_t positions = 16;
   std::uint64_t seed = 0;
-  CalibrationOptions scales;
+  CalibrationOptions scales = {};
   bool operator==(const FitOptions&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("target", self.target, "target that runs the model on the samples");
     visit("threads", self.threads, "number of threads of the target", Within{1, 1024});
     visit("batch", self.batch, "samples per call", Within{1, 65536});

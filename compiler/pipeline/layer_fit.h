@@ -15,8 +15,8 @@ namespace msc {
 struct LayerFit {
   std::size_t number = 0;  ///< index among all weighted layers
   WeightedLayer layer;
-  std::string target;             ///< value of the original graph to fit to
-  std::string residual;           ///< value of the changed graph that is added before it, or empty
+  std::string target = {};        ///< value of the original graph to fit to
+  std::string residual = {};      ///< value of the changed graph that is added before it, or empty
   NodeId residual_add = kNoNode;  ///< node that adds the residual
   std::size_t residual_input = 0;
   NodeId bias_node = kNoNode;  ///< node that has the bias; kNoNode if there is none

@@ -50,7 +50,7 @@ struct Reader {
   std::size_t number = 0;  ///< index among all weighted layers
   WeightedLayer layer;
   LinearForm form;
-  std::vector<LinearMoments> moments;
+  std::vector<LinearMoments> moments = {};
 };
 
 std::vector<Reader> FindReaders(const Graph& graph, const PruneSpace& space) {
@@ -69,7 +69,7 @@ std::vector<Reader> FindReaders(const Graph& graph, const PruneSpace& space) {
           "the layers are too wide for scores from calibration data (over 4 GiB of "
           "moments); use l1, l2 or fpgm");
     }
-    Reader reader{.number = i, .layer = layers[i], .form = *form, .moments = {}};
+    Reader reader{.number = i, .layer = layers[i], .form = *form};
     for (std::int64_t g = 0; g < form->groups; ++g) reader.moments.emplace_back(form->inputs, 0);
     readers.push_back(std::move(reader));
   }

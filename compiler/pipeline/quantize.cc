@@ -115,7 +115,7 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
   Graph plain = canonical;
   ApplyPrunePlan(base.prune, plain);
 
-  QuantizedModel result{.strategy = base, .layers = {}, .smoothed = {}};
+  QuantizedModel result{.strategy = base};
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
   if (layers.empty()) {
     throw UserError("the model has no Conv, Gemm or MatMul with constant weights to quantize");

@@ -47,8 +47,7 @@ struct QuantizeOptions {
   std::map<std::string, std::int64_t> layer_bits;
   std::map<std::string, CalibrationOptions> tensor_scales;  ///< by value; `scales` if missing
   bool operator==(const QuantizeOptions&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("activations", self.activations, "precision of the values that layers read and write",
           Within::OneOf({"int8", "f32"}));
     visit("bits", self.bits, "bits of a weight", Within{2, 8});
@@ -91,16 +90,16 @@ struct QuantizedLayer {
 /// A value whose channels were examined for smoothing.
 struct SmoothedValue {
   std::string value;
-  std::optional<double> alpha;  ///< missing if no alpha reduces the error
-  double error_before = 0;      ///< sum of ProductError over the layers that read the value
+  std::optional<double> alpha = {};  ///< missing if no alpha reduces the error
+  double error_before = 0;           ///< sum of ProductError over the layers that read the value
   double error_after = 0;
 };
 
 /// Result of QuantizeModel.
 struct QuantizedModel {
   Strategy strategy;
-  std::vector<QuantizedLayer> layers;  ///< all layers that can be quantized, in graph order
-  std::vector<SmoothedValue> smoothed;
+  std::vector<QuantizedLayer> layers = {};  ///< all layers that can be quantized, in graph order
+  std::vector<SmoothedValue> smoothed = {};
 };
 
 /// Called with the name of the current stage and the fraction done, in [0, 1].

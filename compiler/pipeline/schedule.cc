@@ -51,7 +51,6 @@ std::vector<ScheduledKernel> FindKernels(const Lowered& lowered, const TargetReg
     const auto [it, is_new] = known.emplace(choices.kernel, kernels.size());
     if (is_new) {
       kernels.push_back({.kernel = std::move(choices.kernel),
-                         .layers = {},
                          .flops = 0,
                          .choices = std::move(choices.schedules)});
     }

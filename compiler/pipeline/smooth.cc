@@ -22,8 +22,8 @@ struct Reader {
   const ChannelConstant* constant = nullptr;
   WeightedLayer layer;
   LinearForm form;
-  std::vector<float> rows;      ///< [.., groups * inputs]
-  std::size_t input_place = 0;  ///< index among the observed values
+  std::vector<float> rows = {};  ///< [.., groups * inputs]
+  std::size_t input_place = 0;   ///< index among the observed values
   std::size_t output_place = 0;
 };
 
@@ -31,9 +31,9 @@ struct Reader {
 struct SmoothCandidate {
   const RescaleLink* link = nullptr;
   std::size_t place = 0;
-  std::vector<float> maxima;
+  std::vector<float> maxima = {};
   bool negative = false;
-  std::vector<Reader> readers;
+  std::vector<Reader> readers = {};
 };
 
 /// A list of distinct names.
@@ -54,8 +54,7 @@ class Names {
 /// Returns a candidate with the readers whose products can be computed here; there may be none.
 SmoothCandidate MakeCandidate(const Graph& graph, const RescaleLink& link,
                               const std::vector<WeightedLayer>& layers, Names& names) {
-  SmoothCandidate candidate{
-      .link = &link, .place = names.Add(link.value), .maxima = {}, .readers = {}};
+  SmoothCandidate candidate{.link = &link, .place = names.Add(link.value)};
   candidate.maxima.assign(static_cast<std::size_t>(link.channels), 0.0F);
   for (const ChannelConstant& constant : link.readers) {
     const auto layer = std::find_if(layers.begin(), layers.end(), [&](const WeightedLayer& each) {
@@ -63,7 +62,7 @@ SmoothCandidate MakeCandidate(const Graph& graph, const RescaleLink& link,
     });
     const auto form = layer == layers.end() ? std::nullopt : ReadLinearForm(graph, *layer);
     if (!form) continue;
-    Reader reader{.constant = &constant, .layer = *layer, .form = *form, .rows = {}};
+    Reader reader{.constant = &constant, .layer = *layer, .form = *form};
     const Node& node = graph.node(constant.node);
     reader.input_place = names.Add(graph.value(node.inputs.at(0)).name);
     reader.output_place = names.Add(graph.value(node.outputs.at(0)).name);
@@ -189,7 +188,7 @@ std::vector<SmoothedValue> SmoothLayers(const SampleSource& samples, const Quant
     const std::vector<float> weights = ChannelMaxima(graph, link.readers, link.channels);
     std::vector<int> best(candidate.maxima.size(), 0);
     const Bits bits{static_cast<int>(options.scales.bits), static_cast<int>(options.bits)};
-    SmoothedValue result{.value = link.value, .alpha = std::nullopt};
+    SmoothedValue result{.value = link.value};
     result.error_before = ErrorOf(graph, candidate, best, bits);
     result.error_after = result.error_before;
     for (int step = 0; step < kAlphas; ++step) {

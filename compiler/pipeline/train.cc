@@ -58,7 +58,7 @@ Result<Strategy> TrainStrategy(const Graph& canonical, const Strategy& strategy,
   job.student = &student.program;
   job.teacher = &teacher;
   job.settings = SettingsOf(plan, canonical, samples.count(), run.threads);
-  job.train = {.inputs = all.data(), .labels = {}};
+  job.train = {.inputs = all.data()};
   TrainState state;
   TrainResult result;
   try {

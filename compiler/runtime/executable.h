@@ -33,15 +33,17 @@ class StepContext {
 
 /// A call into a kernel or a library.
 struct Step {
-  std::string name;                ///< shown in profiles: "conv1+relu"
-  std::string target;              ///< target that made it
-  std::vector<std::string> nodes;  ///< names of the graph nodes it computes; empty for a reorder
-  std::string precision;  ///< "int8", a type such as "f32" or "i64", or "mixed"; "" for moving data
-  std::vector<BufferId> reads;
-  std::vector<BufferId> writes;
+  std::string name;    ///< shown in profiles: "conv1+relu"
+  std::string target;  ///< target that made it
+  /// Names of the graph nodes it computes; empty for a reorder.
+  std::vector<std::string> nodes = {};
+  /// "int8", a type such as "f32" or "i64", or "mixed"; "" for moving data.
+  std::string precision = {};
+  std::vector<BufferId> reads = {};
+  std::vector<BufferId> writes = {};
   /// Computes the step. Several threads may call it at once, each with its own buffers.
   using Run = std::function<void(const StepContext&)>;
-  Run run;
+  Run run = {};
   /// Set instead of `run` for a step that keeps state between its runs: makes a Run that only one
   /// thread at a time calls, mostly with the same buffers. Thread-safe itself.
   std::function<Run()> make_run = {};
@@ -72,7 +74,7 @@ struct MemoryUse {
 /// another lowering has the same digest, its constants can replace these.
 struct ConstantGroup {
   std::string code;  ///< digest of kernels, calls and sizes, without the values of constants
-  std::vector<BufferId> constants;
+  std::vector<BufferId> constants = {};
 };
 
 /// Time of one step in a profile; other fields as in Step.

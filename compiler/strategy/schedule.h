@@ -20,8 +20,7 @@ struct KernelSchedule {
   std::string order = "rows";
   bool join_rows = false;
   bool operator==(const KernelSchedule&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("algorithm", self.algorithm, "algorithm of the kernel",
           Within::OneOf({"direct", "depthwise", "winograd2", "winograd4"}));
     visit("columns", self.columns, "output pixels, or rows of a matrix, of a register tile",
@@ -47,13 +46,12 @@ inline constexpr const char* kScheduleAttr = "schedule";
 
 /// Layers of one model with equal kernels, and the schedules that these can have.
 struct ScheduledKernel {
-  std::string kernel;                   ///< description of the computation
-  std::vector<std::string> layers;      ///< node names
-  double flops = 0;                     ///< of all the layers; a multiply and an add count as two
-  std::vector<KernelSchedule> choices;  ///< the first is the target's default
+  std::string kernel;                    ///< description of the computation
+  std::vector<std::string> layers = {};  ///< node names
+  double flops = 0;                      ///< of all the layers; a multiply and an add count as two
+  std::vector<KernelSchedule> choices;   ///< the first is the target's default
   bool operator==(const ScheduledKernel&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("kernel", self.kernel, "description of the kernel");
     visit("layers", self.layers, "names of the nodes that have it");
     visit("flops", self.flops, "work of these nodes", Within{0, 1e30});

@@ -40,8 +40,7 @@ struct TensorScale {
   /// -2^(bits-1) and 2^(bits-1) - 1 ("i8"). Omitted from the JSON if 8.
   std::int64_t bits = 8;
   bool operator==(const TensorScale&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("dtype", self.dtype, "i8 or u8", Within::OneOf({"i8", "u8"}));
     visit("scale", self.scale, "real value of one step", Within{0, 1e30});
     visit("zero_point", self.zero_point, "integer that stands for 0", Within{-128, 255});
@@ -56,7 +55,7 @@ struct WeightGrid {
   std::int64_t bits = 8;  ///< 2 to 8
   /// One per output channel, > 0, exactly representable as f32. If empty, the scale of a channel is
   /// its absolute maximum / (2^(bits-1) - 1).
-  std::vector<double> scales;
+  std::vector<double> scales = {};
   /// Number of inputs of a channel that share a scale, only for f32 layers; 0 = all of them.
   /// `scales` then has the groups of each channel in a row, channel by channel. Omitted from the
   /// JSON if 0.
@@ -64,8 +63,7 @@ struct WeightGrid {
   /// One per scale. Empty means symmetric, and is omitted from the JSON.
   std::vector<std::int64_t> zero_points = {};
   bool operator==(const WeightGrid&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("bits", self.bits, "bits of a weight", Within{2, 8});
     visit("scales", self.scales,
           "real value of one step, by output channel; none = by the largest weights",
@@ -92,8 +90,7 @@ struct QuantizePlan {
   /// Empty if they are not fitted; then omitted from the JSON.
   std::string rounding = {};
   bool operator==(const QuantizePlan&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("layers", self.layers, "precision by node name");
     visit("activations", self.activations, "scales by tensor name");
     visit("weights", self.weights, "bits and scales of weights by node name");
@@ -106,11 +103,10 @@ struct QuantizePlan {
 
 /// Units that pruning keeps of one group of channels; see PruneGroup in compress/prune/prune.h.
 struct PruneChoice {
-  std::int64_t units = 0;          ///< size of the group; detects a plan for another graph
-  std::vector<std::int64_t> keep;  ///< ascending, 0 <= unit < units, not empty
+  std::int64_t units = 0;               ///< size of the group; detects a plan for another graph
+  std::vector<std::int64_t> keep = {};  ///< ascending, 0 <= unit < units, not empty
   bool operator==(const PruneChoice&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("units", self.units, "units that the group has", Within{1, 1e9});
     visit("keep", self.keep, "numbers of those that stay, ascending", Within{0, 1e9});
   }
@@ -121,8 +117,7 @@ struct PruneChoice {
 struct PrunePlan {
   std::map<std::string, PruneChoice> groups;
   bool operator==(const PrunePlan&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("groups", self.groups, "units kept, by group");
   }
 };
@@ -139,8 +134,7 @@ struct TrainPlan {
   double lp = 0.0;
   std::string schedule = "cosine";
   bool operator==(const TrainPlan&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("epochs", self.epochs, "passes over the samples", Within{0, 100000});
     visit("batch", self.batch, "samples per step", Within{1, 65536});
     visit("rate", self.rate, "highest learning rate", Within{0, 1e6});
@@ -165,8 +159,7 @@ struct FitPlan {
   bool operator==(const FitPlan& other) const {
     return samples == other.samples && weights == other.weights && train == other.train;
   }
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("samples", self.samples, "hash of the samples and of how they are used");
     visit("weights", self.weights, "SHA-256 of the fitted weights, a file beside this one");
     visit("train", self.train, "recipe of their training");
@@ -175,12 +168,11 @@ struct FitPlan {
 
 /// Nodes that one target computes as a single piece.
 struct PartitionRegion {
-  std::vector<std::string> nodes;     ///< names, in any order
-  std::string target;                 ///< target spec: "onednn", "blas:library=xsmm"
-  std::optional<double> micros = {};  ///< measured time when the plan was made; informative only
+  std::vector<std::string> nodes = {};  ///< names, in any order
+  std::string target;                   ///< target spec: "onednn", "blas:library=xsmm"
+  std::optional<double> micros = {};    ///< measured time when the plan was made; informative only
   bool operator==(const PartitionRegion&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("nodes", self.nodes, "node names");
     visit("target", self.target, "target that runs them");
     visit("micros", self.micros, "measured cost in microseconds when the plan was made; no effect",
@@ -205,8 +197,7 @@ struct Strategy {
   /// Omitted from the JSON if empty.
   std::map<std::string, KernelSchedule> schedules;
   bool operator==(const Strategy&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-strategy-1"}));
     visit("model_hash", self.model_hash, "hash of the graph the names refer to");
     visit("target", self.target, "target that runs the graph, or the nodes outside of all regions");

@@ -26,7 +26,7 @@ struct Call {
     BufferId buffer{};
     std::size_t bytes_per_thread = 0;  ///< of scratch memory; 0 for shared buffers
   };
-  std::vector<Argument> arguments;
+  std::vector<Argument> arguments = {};
 
   void Run(const StepContext& context) const {
     ParallelFor(threads, threads, [&](std::int64_t first, std::int64_t last) {
@@ -73,7 +73,7 @@ void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Mo
     }
   }
   std::vector<BufferId> ids;
-  ConstantGroup group{.code = std::move(code), .constants = {}};
+  ConstantGroup group{.code = std::move(code)};
   for (std::size_t i = 0; i < program.buffers.size(); ++i) {
     const kernel::ProgramBuffer& buffer = program.buffers[i];
     if (buffer.kind == Kind::kValue) {
@@ -93,16 +93,12 @@ void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Mo
               .entry = module->Function(from.func),
               .table = module->Table(from.func).data(),
               .extent = func.parallel_extent(),
-              .threads = 1,
-              .arguments = {}};
+              .threads = 1};
     call.threads = static_cast<int>(std::min<std::int64_t>(threads, call.extent));
     Step step{.name = from.name,
               .target = target,
               .nodes = from.nodes,
               .precision = from.precision,
-              .reads = {},
-              .writes = {},
-              .run = {},
               .pool_threads = module->Table(from.func).empty() ? 1 : threads};
     for (std::size_t i = 0; i < from.buffers.size(); ++i) {
       const kernel::Access access = func.buffers[i].access;

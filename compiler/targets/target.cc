@@ -91,7 +91,7 @@ void TargetRegistry::Add(TargetKind kind) {
 }
 
 void TargetRegistry::Add(std::string name, std::unique_ptr<Target> (*make)()) {
-  TargetKind kind{.name = std::move(name), .options = {}, .make = {}};
+  TargetKind kind{.name = std::move(name), .make = {}};
   kind.make = [target = kind.name, make](const OptionMap& options) {
     if (!options.empty()) {
       throw UserError("unknown key '" + target + "." + options.begin()->first +

@@ -44,7 +44,7 @@ struct TargetOptions {
 /// The schedules that the kernel of one node can have.
 struct KernelChoices {
   std::string kernel;  ///< the computation in words; equal for nodes that share a kernel
-  std::vector<KernelSchedule> schedules;  ///< the default first
+  std::vector<KernelSchedule> schedules = {};  ///< the default first
 };
 
 /// When the passes of a target run; pipeline/compile.h has the order.
@@ -162,7 +162,8 @@ class Target {
 /// A kind of target, from which the registry makes targets.
 struct TargetKind {
   std::string name;
-  std::vector<TargetOption> options;  ///< options of this kind; every kind also has CommonOptions
+  /// Options of this kind; every kind also has CommonOptions.
+  std::vector<TargetOption> options = {};
   /// Makes a target from option texts. Removes options at their defaults from `options` and puts
   /// the rest in canonical form. UserError for an invalid option, or with the reason why the target
   /// cannot run on this machine.

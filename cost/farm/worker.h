@@ -12,7 +12,7 @@ namespace msc::cost {
 
 /// Everything that a worker needs besides its transport.
 struct WorkerSetup {
-  FarmOptions options;
+  FarmOptions options = {};
   /// Builds the evaluator for a run folder that the coordinator prepared. Called once, on the
   /// thread that evaluates all tasks. That thread lives as long as the worker, so child processes
   /// that die with their parent thread (PR_SET_PDEATHSIG) survive between tasks.

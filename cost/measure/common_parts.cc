@@ -86,7 +86,7 @@ CommonParts FindCommonParts(std::span<const NodeProfile> profiles) {
       const auto [it, is_new] = part_of.try_emplace(sets.Of(nodes.front()), common.parts.size());
       if (is_new) {
         common.parts.push_back(
-            {.nodes = {}, .micros = std::vector<std::optional<double>>(profiles.size(), 0.0)});
+            {.micros = std::vector<std::optional<double>>(profiles.size(), 0.0)});
       }
       CommonPart& part = common.parts[it->second];
       *part.micros[p] += micros;

@@ -16,13 +16,13 @@ namespace msc::cost {
 /// costs nothing, for example a view of its input.
 struct NodeProfile {
   std::vector<StepTime> steps;
-  std::map<std::string, std::vector<std::string>> origins;
+  std::map<std::string, std::vector<std::string>> origins = {};
 };
 
 /// A set of model nodes such that every step and every lowered node of every profile computes only
 /// nodes inside or only nodes outside of it.
 struct CommonPart {
-  std::vector<std::string> nodes;  ///< in the order of the first profile's steps
+  std::vector<std::string> nodes = {};  ///< in the order of the first profile's steps
   /// For each profile, the time of its steps for these nodes. Nothing if the profile does not show
   /// which of its lowered nodes computes one of them.
   std::vector<std::optional<double>> micros;

@@ -149,8 +149,8 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
 /// A built candidate with the inputs and outputs of its calls.
 struct Runner {
   BuiltCandidate built;
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> outputs;
+  std::vector<Tensor> inputs = {};
+  std::vector<Tensor> outputs = {};
 
   void Run() { built.executable.RunInto(inputs, outputs); }
 };
@@ -159,8 +159,7 @@ struct Runner {
 Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strategy& strategy) {
   auto built = Build(context, strategy, 1);
   if (!built.ok()) return built.failure();
-  auto runner = std::make_shared<Runner>(
-      Runner{.built = std::move(built).value(), .inputs = {}, .outputs = {}});
+  auto runner = std::make_shared<Runner>(Runner{.built = std::move(built).value()});
   const RowRange rows{0, runner->built.batch};
   runner->inputs = LoadInputs(context.folder, rows);
   runner->outputs = runner->built.executable.Run(runner->inputs);

@@ -88,7 +88,7 @@ struct LayoutConversionCosts::Turn {
     Label to;
   };
   MeasuredRegion region;
-  std::vector<Edge> edges;
+  std::vector<Edge> edges = {};
 };
 
 struct LayoutConversionCosts::Measuring {
@@ -127,7 +127,7 @@ LayoutConversionCosts::LayoutConversionCosts(
       if (is_new) node->second = AddLayoutConversion(*type, to_channels_last, graph);
       const auto [turn, is_first] = turns.try_emplace({node->second, label}, turns_.size());
       if (is_first) {
-        turns_.push_back({.region = {{node->second}, problem.labels[label]}, .edges = {}});
+        turns_.push_back({.region = {{node->second}, problem.labels[label]}});
       }
       turns_[turn->second].edges.push_back({.tensor = tensor,
                                             .from = to_channels_last ? kDense : label,

@@ -18,8 +18,7 @@ namespace {
 struct Entry {
   std::string taken;
   std::vector<Result<Outcome>> outcomes;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("taken", self.taken, "when it was measured");
     visit("outcomes", self.outcomes, "results of the measurement, by runner");
   }
@@ -27,8 +26,7 @@ struct Entry {
 
 struct RunnerList {
   std::vector<RegionRunner> runners;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("runners", self.runners, "runners that are compared");
   }
 };
@@ -112,10 +110,9 @@ PlanTimes::Timed PlanTimes::Time(std::span<const RegionRunner> runners,
     Timed kept = Read(key, runners.size());
     if (!kept.outcomes.empty()) return kept;
   }
-  const RegionGroup group{.nodes = {}, .runners = {runners.begin(), runners.end()}};
+  const RegionGroup group{.runners = {runners.begin(), runners.end()}};
   Timed timed{.outcomes = std::vector<Result<Outcome>>(
-                  runners.size(), Failure{FailureKind::kLost, "was not timed: stopped"}),
-              .taken = {}};
+                  runners.size(), Failure{FailureKind::kLost, "was not timed: stopped"})};
   spent_ += meter_.Measure(
       {&group, 1}, context_.timing,
       [&](std::size_t /*group*/, std::size_t runner, const Result<Outcome>& outcome) {

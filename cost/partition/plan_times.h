@@ -27,7 +27,7 @@ class PlanTimes {
   struct Timed {
     std::vector<Result<Outcome>> outcomes;  ///< by runner; kLost if stopped before
     /// "2026-01-31 12:00 UTC" if the times were cached; empty if they were measured now.
-    std::string taken;
+    std::string taken = {};
   };
   /// Times the whole graph on each of `runners`, interleaved, as the context says. Ratios are to
   /// the first runner that runs. If the same runners are given again, they are measured again and

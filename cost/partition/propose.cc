@@ -49,7 +49,7 @@ CoverProblem ProposeRegions(const Graph& plain, const RegionSource& source,
   const std::vector<const Target*> made = Made(targets, registry);
   CoverProblem problem;
   problem.flow = DataflowGraph(plain);
-  GenerateOptions generate{.regions = {}, .rules = options.rules, .graphs = {}};
+  GenerateOptions generate{.rules = options.rules};
   for (const Target* target : made) {
     generate.graphs.push_back(&source.For(target->spec()).graph());
   }

@@ -193,7 +193,7 @@ class RegionChild {
       strategy.target = group.runners[index].target;
       strategy.partition = group.runners[index].partition;
       const Graph graph = GraphOf(group, index);
-      const CompileOptions options{.threads = request_.threads, .bindings = {}};
+      const CompileOptions options{.threads = request_.threads};
       const Lowered lowered = LowerFor(graph, strategy, targets_, options);
       if (!group.nodes.empty()) {
         const std::vector<std::string> refused = RejectedNodes(lowered, targets_);

@@ -27,8 +27,7 @@ struct SampleRecord {
   std::string format = "msc-region-sample-2";
   std::string place;  ///< processor, program, threads
   CostSample sample;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this record's form",
           Within::OneOf({"msc-region-sample-2"}));
     visit("place", self.place, "where it was measured");
@@ -78,10 +77,10 @@ struct RegionCosts::Learned {
   OutcomeStore store;
   std::string place;
   std::string model_hash;
-  std::set<std::string> kept;  ///< keys of the stored samples
-  bool keeps = true;           ///< false once a sample could not be written
-  std::optional<RegionModel> model;
-  std::map<std::string, std::vector<double>> features;  ///< by structure
+  std::set<std::string> kept = {};  ///< keys of the stored samples
+  bool keeps = true;                ///< false once a sample could not be written
+  std::optional<RegionModel> model = {};
+  std::map<std::string, std::vector<double>> features = {};  ///< by structure
 };
 
 RegionCosts::RegionCosts(const RegionSource& source, const TargetRegistry& targets,
@@ -107,10 +106,7 @@ void RegionCosts::Learn() {
       Learned{.store = *std::move(store),
               .place = KeyFrom({context_.cpu, context_.program, std::to_string(context_.threads)}),
               .model_hash = GraphHash(source_.graph()),
-              .kept = {},
-              .keeps = true,
-              .model = {},
-              .features = {}});
+              .keeps = true});
   for (const std::string& key : learned_->store.Keys()) learned_->kept.insert(key);
 }
 
@@ -283,7 +279,7 @@ void RegionCosts::Measure(std::span<const MeasuredRegion> regions, const Done& d
     }
     const auto [it, is_new] = group_of.emplace(structure, groups.size());
     if (is_new) {
-      groups.push_back({.nodes = nodes, .runners = {}});
+      groups.push_back({.nodes = nodes});
       keys.emplace_back();
     }
     groups[it->second].runners.push_back({.target = regions[i].target});

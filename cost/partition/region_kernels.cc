@@ -33,7 +33,7 @@ class KernelCompiler {
     const Target& target = targets_.Get(spec);
     Strategy strategy;
     strategy.target = spec;
-    const CompileOptions options{.threads = threads_, .bindings = {}};
+    const CompileOptions options{.threads = threads_};
     const Lowered lowered = LowerFor(source.Cut(group.nodes, target.ExchangesChannelsLast()),
                                      strategy, targets_, options);
     if (!RejectedNodes(lowered, targets_).empty()) return true;

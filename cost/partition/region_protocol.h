@@ -22,8 +22,7 @@ struct RegionRunner {
   std::string target;
   std::vector<PartitionRegion> partition = {};  ///< only for the whole graph
   bool operator==(const RegionRunner&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("target", self.target, "spec");
     visit("partition", self.partition, "regions and their targets; empty = all on `target`");
   }
@@ -31,13 +30,12 @@ struct RegionRunner {
 
 /// Runners that are timed against each other, interleaved, on the same region.
 struct RegionGroup {
-  std::vector<std::string> nodes;  ///< node names; empty = the whole graph
-  std::vector<RegionRunner> runners;
+  std::vector<std::string> nodes = {};  ///< node names; empty = the whole graph
+  std::vector<RegionRunner> runners = {};
   /// By runner, the source to cut the region from, since runners may compute in different
   /// precisions: an index into RegionRequest::sources. RegionMeter sets it.
   std::vector<std::int64_t> sources = {};
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("nodes", self.nodes, "node names; empty = the whole graph");
     visit("runners", self.runners, "runners that are compared");
     visit("sources", self.sources, "index of the source graph, by runner", Within{0, 1e6});
@@ -49,8 +47,7 @@ struct SourceFiles {
   std::string graph;  ///< stem of the files of RegionSource::graph()
   /// Names of the nodes in RegionSource::added().
   std::vector<std::string> added;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("graph", self.graph, "stem of the graph's files");
     visit("added", self.added, "names of added nodes");
   }
@@ -68,8 +65,7 @@ struct RegionTiming {
   /// read, because the neighbours of a region leave those in the caches. 0 = everything is as warm
   /// as possible.
   std::int64_t cold_bytes = 0;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("latency", self.latency, "how time is measured");
     visit("tolerance", self.tolerance, "largest difference of outputs", Within{0, 1});
     visit("give_up", self.give_up, "factor at which a slow runner is dropped", Within{0, 1e6});
@@ -87,8 +83,7 @@ struct RegionRequest {
   bool only_kernels = false;
   RegionTiming timing;
   std::vector<RegionGroup> groups;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("sources", self.sources, "graphs that regions are cut out of");
     visit("answers", self.answers, "file to append to");
     visit("threads", self.threads, "threads", Within{1, 1024});
@@ -126,8 +121,7 @@ struct RegionAnswer {
   std::size_t runner = 0;
   double at = 0;                        ///< seconds since the child started
   Result<Outcome> outcome = Failure{};  ///< for kGave; without quality
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("state", self.state, "event");
     visit("group", self.group, "index in the request");
     visit("runner", self.runner, "index in the group");

@@ -85,9 +85,9 @@ struct RegionSource::Precisions {
   Strategy strategy;
   CompileOptions options;
   /// By precisions of layers.
-  std::map<PrecisionByLayer, std::unique_ptr<RegionSource>> made;
-  std::map<std::optional<Precision>, const RegionSource*>
-      of_all;  ///< by the precision of all layers
+  std::map<PrecisionByLayer, std::unique_ptr<RegionSource>> made = {};
+  /// By the precision of all layers.
+  std::map<std::optional<Precision>, const RegionSource*> of_all = {};
 };
 
 RegionSource::RegionSource(const Graph& canonical, const Strategy& strategy,
@@ -95,11 +95,8 @@ RegionSource::RegionSource(const Graph& canonical, const Strategy& strategy,
     : graph_(BindSizes(ApplyStrategy(canonical, WithoutTargets(strategy)), options)),
       added_(AddedTo(graph_, BindSizes(canonical, options))),
       layers_(strategy.quantize.layers),
-      precisions_(std::make_unique<Precisions>(Precisions{.canonical = canonical,
-                                                          .strategy = WithoutTargets(strategy),
-                                                          .options = options,
-                                                          .made = {},
-                                                          .of_all = {}})) {
+      precisions_(std::make_unique<Precisions>(Precisions{
+          .canonical = canonical, .strategy = WithoutTargets(strategy), .options = options})) {
   FindPlaces();
 }
 

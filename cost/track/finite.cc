@@ -21,11 +21,11 @@ constexpr std::uint64_t kStoreBytes = std::uint64_t{4} << 30U;
 /// Which numbers of a value are not finite.
 struct Finite {
   std::int64_t size = 0;
-  std::vector<bool> not_finite;  ///< empty if all are finite
+  std::vector<bool> not_finite = {};  ///< empty if all are finite
 };
 
 Finite FiniteOf(const Tensor& tensor) {
-  Finite finite{.size = tensor.size(), .not_finite = {}};
+  Finite finite{.size = tensor.size()};
   if (CountNotFinite(tensor) == 0) return finite;
   const Tensor numbers = AsNumbers(tensor);
   for (std::int64_t i = 0; i < tensor.size(); ++i) {

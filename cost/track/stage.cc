@@ -83,8 +83,7 @@ void CollectValues(const TrackStage& stage, std::span<const std::string> names,
     if (std::find(outputs.begin(), outputs.end(), id) == outputs.end()) outputs.push_back(id);
   }
   tapped.graph.SetOutputs(outputs);
-  Result<Executable> built =
-      BuildExecutable(tapped, registry, {.threads = stage.threads, .bindings = {}});
+  Result<Executable> built = BuildExecutable(tapped, registry, {.threads = stage.threads});
   if (!built.ok()) {
     throw UserError("stage " + stage.name + " cannot be compiled: " + built.failure().detail);
   }

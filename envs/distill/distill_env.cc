@@ -20,25 +20,22 @@ RecipeLists ListsFor(Labels labels) {
                     .rate = {0.0001, 0.0003, 0.001, 0.003},
                     .temperature = {1, 2, 4, 8},
                     .lp = {0, 0.1, 1},
-                    .schedule = {"constant", "cosine"},
-                    .hard = {}};
+                    .schedule = {"constant", "cosine"}};
   if (labels == Labels::kPresent) lists.hard = {0, 0.1, 0.5};
   return lists;
 }
 
 struct EpochRecord {
   double loss = 0;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("loss", self.loss, "mean over the steps");
   }
 };
 
 struct TrainRecord {
   TrainSettings settings;
-  std::vector<EpochRecord> epochs;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  std::vector<EpochRecord> epochs = {};
+  static void Fields(auto& self, auto& visit) {
     visit("settings", self.settings, "the recipe");
     visit("epochs", self.epochs, "loss after each epoch");
   }
@@ -87,7 +84,7 @@ class DistillProblem final : public RecipeProblem {
       const std::optional<Trained> trained = TrainAndJudge(*task_, {settings, task_->judge}, stop);
       if (!trained) return;
       gym::Evaluation evaluation;
-      TrainRecord record{.settings = settings, .epochs = {}};
+      TrainRecord record{.settings = settings};
       for (const TrainEpoch& epoch : trained->epochs) record.epochs.push_back({epoch.loss});
       if (trained->quality.ok()) {
         const cost::Quality& quality = trained->quality.value();
@@ -212,7 +209,7 @@ std::optional<Trained> TrainAndJudge(const TrainingTask& task, const TrainOrder&
     return Trained{.quality = *quality, .epochs = result.epochs};
   } catch (const UserError& error) {
     // Baselines have run with these samples, so the cause is a loss that stopped being finite.
-    return Trained{.quality = Failure{FailureKind::kWrongOutput, error.what()}, .epochs = {}};
+    return Trained{.quality = Failure{FailureKind::kWrongOutput, error.what()}};
   }
 }
 

@@ -44,8 +44,8 @@ struct TrainOrder {
 
 /// Result of one training.
 struct Trained {
-  Result<cost::Quality> quality;   ///< a failure if the loss stopped being finite
-  std::vector<TrainEpoch> epochs;  ///< empty after a failure
+  Result<cost::Quality> quality;        ///< a failure if the loss stopped being finite
+  std::vector<TrainEpoch> epochs = {};  ///< empty after a failure
 };
 
 /// Trains the student of `task` as ordered and evaluates it. Returns nothing if `stop` returns true

@@ -15,11 +15,11 @@ namespace msc::envs {
 /// the setting as it is.
 struct RecipeLists {
   std::vector<std::int64_t> epochs;
-  std::vector<double> rate;
-  std::vector<double> temperature;
-  std::vector<double> lp;
-  std::vector<std::string> schedule;
-  std::vector<double> hard;
+  std::vector<double> rate = {};
+  std::vector<double> temperature = {};
+  std::vector<double> lp = {};
+  std::vector<std::string> schedule = {};
+  std::vector<double> hard = {};
 };
 
 /// Names of choices: "0.001", or "rate 0.001" beside decisions of other kinds whose choices are

@@ -18,8 +18,7 @@ const std::vector<T>& Listed(const std::vector<T>& list, const char* what) {
 RecipeLists ListsOf(const RecipeConfig& config) {
   // No training is always a choice, and the first one: an assignment of first choices compresses
   // nothing.
-  RecipeLists lists{
-      .epochs = {0}, .rate = {}, .temperature = {}, .lp = {}, .schedule = {}, .hard = {}};
+  RecipeLists lists{.epochs = {0}};
   for (const std::int64_t epochs : config.epochs) {
     if (epochs != 0) lists.epochs.push_back(epochs);
   }

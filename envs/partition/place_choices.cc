@@ -141,7 +141,7 @@ void PlaceChoices::Place(std::span<const std::int32_t> choices, Strategy& strate
     const std::string& name = bound.node(id).name;
     if (const auto it = piece_of.find(name); it != piece_of.end()) piece = it->second;
     if (strategy.partition.empty() || strategy.partition.back().target != target_of(piece)) {
-      strategy.partition.push_back({.nodes = {}, .target = target_of(piece)});
+      strategy.partition.push_back({.target = target_of(piece)});
     }
     strategy.partition.back().nodes.push_back(name);
   }

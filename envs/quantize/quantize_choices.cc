@@ -151,8 +151,7 @@ QuantizeChoices::QuantizeChoices(const QuantizeContext& context)
 
 void QuantizeChoices::AddPrecision(std::size_t layer) {
   const std::vector<LayerChoice> choices = ChoicesOf(layer);
-  gym::Decision decision{
-      .name = layers_[layer].name, .choices = {}, .quantity = std::string(kBits)};
+  gym::Decision decision{.name = layers_[layer].name, .quantity = std::string(kBits)};
   for (const LayerChoice& choice : choices) {
     decision.choices.push_back(Word(choice));
     decision.values.push_back(BitsOf(choice));
@@ -253,7 +252,7 @@ Strategy QuantizeChoices::StrategyOf(const QuantizeContext& context,
     if (precisions[i] != Precision::kInt8) continue;
     any = true;
     const std::string& name = layers_[i].name;
-    if (layers[i].bits != kWholeBits) plan.weights[name] = {.bits = layers[i].bits, .scales = {}};
+    if (layers[i].bits != kWholeBits) plan.weights[name] = {.bits = layers[i].bits};
     // Only int8 layers have ranges: equal strategies must have equal hashes.
     if (!ranges.empty()) plan.ranges[name] = ranges.at(name);
   }

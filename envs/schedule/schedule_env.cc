@@ -48,7 +48,7 @@ class ScheduleProblem final : public StrategyProblem {
                       "' has no choice of schedules for this model's kernels; native has");
     }
     for (const ScheduledKernel& kernel : *kernels_) {
-      gym::Decision decision{.name = kernel.kernel, .choices = {}};
+      gym::Decision decision{.name = kernel.kernel};
       for (const KernelSchedule& schedule : kernel.choices) {
         decision.choices.push_back(Name(schedule));
       }

@@ -88,7 +88,6 @@ class KnapsackProblem final : public gym::SearchProblem {
     return {.metrics = {{"latency_ratio", static_cast<double>(totals.latency_us) /
                                               static_cast<double>(reference_.latency_us)},
                         {"accuracy_drop", static_cast<double>(totals.drop_milli) / 1000}},
-            .failure = std::nullopt,
             .record = ToJsonText(record)};
   }
 

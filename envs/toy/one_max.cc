@@ -36,7 +36,6 @@ class OneMaxProblem final : public gym::SearchProblem {
     for (std::size_t i = 1; i < bits.size(); ++i) switches += bits[i] == bits[i - 1] ? 0 : 1;
     return {.metrics = {{"zeros", static_cast<double>(zeros)},
                         {"switches", static_cast<double>(switches)}},
-            .failure = std::nullopt,
             .record = gym::ChoicesAsJson(decisions_, bits)};
   }
 

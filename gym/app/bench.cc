@@ -147,8 +147,6 @@ void Bench(const Options& options, AppContext& context) {
   BenchSetup setup{.graph = &graph,
                    .batch = batch,
                    .compile = {.threads = options.threads, .bindings = BatchBindings(graph, batch)},
-                   .inputs = {},
-                   .samples = {},
                    .roof = cost::MeasureRoof(options.threads)};
   if (options.inputs.empty()) {
     setup.inputs = RandomInputs(BoundInputs(graph, setup.compile.bindings), options.seed);

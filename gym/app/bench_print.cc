@@ -134,7 +134,7 @@ cost::CommonParts PartsOf(const std::vector<BenchRow>& rows,
                           const std::vector<std::size_t>& chosen) {
   std::vector<cost::NodeProfile> steps;
   for (const std::size_t i : chosen) {
-    steps.push_back({.steps = profiles[i], .origins = {}});
+    steps.push_back({.steps = profiles[i]});
     for (const auto& [name, node] : rows[i].nodes) {
       if (!node.origins.empty()) steps.back().origins[name] = node.origins;
     }

@@ -45,11 +45,8 @@ ValueId AddNode(Graph& graph, NodeId before, const std::string& op, DType dtype,
       graph.AddValue(graph.FreeValueName(graph.value(inputs[0]).name + "_operand"), type);
   graph.AddNode({.name = graph.FreeNodeName(graph.value(made).name),
                  .op = op,
-                 .domain = "",
                  .inputs = std::move(inputs),
-                 .outputs = {made},
-                 .captures = {},
-                 .attrs = {}},
+                 .outputs = {made}},
                 before);
   return made;
 }

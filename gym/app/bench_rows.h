@@ -31,8 +31,8 @@ struct Variant {
 /// A node of a row's lowered graph.
 struct BenchNode {
   OpCost cost;
-  std::string kind;                  ///< layer_kind.h
-  std::vector<std::string> origins;  ///< nodes of the variant's graph that it computes
+  std::string kind;                       ///< layer_kind.h
+  std::vector<std::string> origins = {};  ///< nodes of the variant's graph that it computes
 };
 
 /// A row of the table: a variant on a target.
@@ -57,9 +57,10 @@ struct BenchSetup {
   const Graph* graph = nullptr;  ///< canonical
   std::int64_t batch = 1;        ///< if the model does not fix it
   CompileOptions compile;
-  std::vector<Tensor> inputs;   ///< timed inputs
-  std::vector<Tensor> samples;  ///< all given samples, including `inputs`; empty: inputs are random
-  cost::Roof roof;
+  std::vector<Tensor> inputs = {};  ///< timed inputs
+  /// All given samples, including `inputs`; empty: inputs are random.
+  std::vector<Tensor> samples = {};
+  cost::Roof roof = {};
 };
 
 /// Returns seeded random values: normally distributed for f32, zeros for other types.

@@ -33,15 +33,12 @@ LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
     return judged.failure.empty() ? FormatSignificant(judged.quality.kl, 3) : judged.failure;
   };
   LayerChart chart{.title = "Sensitivity",
-                   .before = "",
                    .after = "distillation loss in nats with this layer alone quantized",
                    .columns = {"alone: loss", "alone: cosine", "alone: accuracy drop, points",
-                               "all others: loss", "all others: accuracy drop, points"},
-                   .rows = {}};
+                               "all others: loss", "all others: accuracy drop, points"}};
   for (const SensitivityRow& row : rows) {
     const bool known = row.alone.failure.empty();
     chart.rows.push_back({.name = row.layer,
-                          .before = std::nullopt,
                           .after = known ? std::optional(row.alone.quality.kl) : std::nullopt,
                           .cells = {loss(row.alone), known ? FormatFixed(row.alone.cosine, 6) : "-",
                                     points(row.alone), loss(row.without), points(row.without)}});
@@ -59,8 +56,7 @@ LayerView ViewOf(const QuantizeReport& report) {
   LayerChart chart{.title = fitted ? "Error of each layer's outputs" : "Bits of the weights",
                    .before = fitted ? "weights rounded to the nearest" : "32 (f32)",
                    .after = fitted ? "error as a share of the outputs' variance" : "bits",
-                   .columns = {"precision", "weight bits", "output error", "runs in"},
-                   .rows = {}};
+                   .columns = {"precision", "weight bits", "output error", "runs in"}};
   std::size_t quantized = 0;
   for (const QuantizedLayer& layer : report.layers) {
     if (layer.bits > 0) ++quantized;
@@ -82,9 +78,7 @@ LayerView ViewOf(const QuantizeReport& report) {
                  .model = report.model,
                  .summary = std::to_string(quantized) + " of " +
                             std::to_string(report.layers.size()) +
-                            " layers have quantized weights, for " + report.target + ".",
-                 .facts = {},
-                 .charts = {}};
+                            " layers have quantized weights, for " + report.target + "."};
   if (!report.not_finite.empty()) view.facts.push_back(report.not_finite + ".");
   if (report.quality && report.quality->failure.empty()) {
     view.facts.push_back(QualityText(report.quality->quality) + " Cosine of the outputs " +
@@ -108,8 +102,7 @@ LayerView ViewOf(const PruneReport& report) {
                    .before = "before",
                    .after = "after, in millions",
                    .columns = {"channels", "millions of multiply-adds", "score kept",
-                               "output error, refitted", "not pruned because"},
-                   .rows = {}};
+                               "output error, refitted", "not pruned because"}};
   for (const PrunedLayer& layer : report.layers) {
     const auto& fit = layer.reconstructed;
     chart.rows.push_back(
@@ -131,9 +124,7 @@ LayerView ViewOf(const PruneReport& report) {
   LayerView view{.tool = "prune",
                  .model = report.model,
                  .summary = share(report.macs_kept, report.macs) + " of the multiply-adds and " +
-                            share(report.bytes_kept, report.bytes) + " of the weights are kept.",
-                 .facts = {},
-                 .charts = {}};
+                            share(report.bytes_kept, report.bytes) + " of the weights are kept."};
   if (report.quality) view.facts.push_back(QualityText(*report.quality));
   if (report.latency) {
     view.facts.push_back("On " + report.target + " it takes " +
@@ -150,8 +141,7 @@ LayerView ViewOf(const DistillReport& report) {
       .title = "Difference of each layer from the teacher",
       .before = "before training",
       .after = "mean square of the difference, divided by that of the teacher's values",
-      .columns = {"difference from the teacher"},
-      .rows = {}};
+      .columns = {"difference from the teacher"}};
   for (const LearnedLayer& layer : report.layers) {
     chart.rows.push_back(
         {.name = layer.layer,
@@ -161,9 +151,7 @@ LayerView ViewOf(const DistillReport& report) {
   }
   LayerView view{.tool = "distill",
                  .model = report.model,
-                 .summary = "Trained for " + std::to_string(report.epochs.size()) + " epochs.",
-                 .facts = {},
-                 .charts = {}};
+                 .summary = "Trained for " + std::to_string(report.epochs.size()) + " epochs."};
   if (!report.epochs.empty()) {
     view.facts.push_back("Loss " + FormatSignificant(report.epochs.front().loss, 3) +
                          " in the first epoch, " + FormatSignificant(report.epochs.back().loss, 3) +
@@ -181,18 +169,14 @@ LayerView ViewOf(const TrackReport& report) {
       .tool = "track",
       .model = report.model,
       .summary = "No value is beyond the tolerance.",
-      .facts = {"Tolerance: " + FormatSignificant(report.tolerance, 3) + " of a value's range."},
-      .charts = {}};
+      .facts = {"Tolerance: " + FormatSignificant(report.tolerance, 3) + " of a value's range."}};
   for (const cost::StageComparison& stage : report.stages) {
     LayerChart chart{.title = stage.stage + " against " + stage.reference,
-                     .before = "",
                      .after = "largest error of each value, as a share of its range",
-                     .columns = {"operator", "largest error", "of range", "noise", "cosine"},
-                     .rows = {}};
+                     .columns = {"operator", "largest error", "of range", "noise", "cosine"}};
     for (std::size_t i = 0; i < stage.errors.size(); ++i) {
       const cost::TensorError& error = stage.errors[i];
       LayerRow row{.name = error.name,
-                   .before = std::nullopt,
                    .after = error.relative,
                    .cells = {error.op, FormatSignificant(error.largest, 3),
                              FormatSignificant(error.relative, 3),

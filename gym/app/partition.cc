@@ -229,8 +229,6 @@ void SolveWithGivenCosts(const Options& options, const TargetRegistry& targets, 
                                  .threads = options.threads,
                                  .problem = &problem,
                                  .result = &result,
-                                 .costs = {},
-                                 .turns = {},
                                  .seconds = seconds.count(),
                                  .peak_bytes = PeakBytes(RUSAGE_SELF)};
   PartitionView view = ViewOf(outcome);
@@ -249,10 +247,7 @@ void Partition(Options options, AppContext& context) {
   const BenchSetup setup{
       .graph = &graph,
       .batch = batch,
-      .compile = {.threads = options.threads, .bindings = BatchBindings(graph, batch)},
-      .inputs = {},
-      .samples = {},
-      .roof = {}};
+      .compile = {.threads = options.threads, .bindings = BatchBindings(graph, batch)}};
   Strategy strategy = BaseStrategy(options, setup, targets);
   const cost::RegionSource source(graph, strategy, setup.compile);
   const PartitionRules rules = LoadPartitionRules(options.rules);

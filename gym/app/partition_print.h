@@ -17,9 +17,9 @@ struct PartitionOutcome {
   int threads = 1;
   const CoverProblem* problem = nullptr;               ///< with costs
   const cost::PartitionStudyResult* result = nullptr;  ///< has a best plan
-  cost::RegionCosts::Counts costs;
-  cost::RegionCosts::Counts turns;  ///< of image transposes between dense and channels last
-  double seconds = 0;               ///< since the start
+  cost::RegionCosts::Counts costs = {};
+  cost::RegionCosts::Counts turns = {};  ///< of image transposes between dense and channels last
+  double seconds = 0;                    ///< since the start
   /// Peak memory of this program and of the largest process that it started. Such a process starts
   /// as a copy of this one.
   std::int64_t peak_bytes = 0;

@@ -297,8 +297,7 @@ class Pruner {
                                                  .reconstruct = true,
                                                  .ridge = calibration_.ridge,
                                                  .positions = calibration_.positions,
-                                                 .seed = calibration_.seed,
-                                                 .scales = {}});
+                                                 .seed = calibration_.seed});
     return calibration_.sparsity ? Sha256Hex(hash + " sparsity " + options_.sparsity) : hash;
   }
 

@@ -123,9 +123,9 @@ Judged JudgeLayer(const TestJudge& judge, const Graph& graph, const Strategy& st
   try {
     return judge.Look(ApplyStrategy(graph, strategy)).judged;
   } catch (const UserError& error) {
-    return {.quality = {}, .cosine = 0, .failure = error.what()};
+    return {.cosine = 0, .failure = error.what()};
   } catch (const InternalError& error) {
-    return {.quality = {}, .cosine = 0, .failure = error.what()};
+    return {.cosine = 0, .failure = error.what()};
   }
 }
 
@@ -211,9 +211,7 @@ void Quantize(Options options, AppContext& context) {
                         .layers = model.layers,
                         .smoothed = model.smoothed,
                         .achieved = Achieved(executable, model, targets),
-                        .has_vnni = DetectIsa().vnni,
-                        .quality = std::nullopt,
-                        .sensitivity = std::nullopt};
+                        .has_vnni = DetectIsa().vnni};
   const std::vector<Tensor> first = samples->Read(0, BatchSize(graph, 1));
   if (Fit(first, executable)) {
     report.not_finite = NotFiniteOf(options, graph, model.strategy, first, executable.Run(first));

@@ -48,9 +48,9 @@ struct QuantizeReport {
   std::vector<SmoothedValue> smoothed;
   std::map<std::string, std::string> achieved;  ///< by layer: precision that it runs in there
   bool has_vnni = true;                         ///< of this machine
-  std::optional<Judged> quality;                ///< if test samples were given
+  std::optional<Judged> quality = {};           ///< if test samples were given
   std::string not_finite = {};                  ///< an output that is not finite, and its origin
-  std::optional<Sensitivity> sensitivity;       ///< if requested
+  std::optional<Sensitivity> sensitivity = {};  ///< if requested
 };
 
 /// Returns the percentage points of accuracy lost; nothing without labels.

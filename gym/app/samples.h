@@ -62,7 +62,7 @@ void CheckSampleOptions(const SampleOptions& options);
 
 /// A comparison of a model's outputs with those of the f32 model.
 struct Judged {
-  cost::Quality quality;
+  cost::Quality quality = {};
   double cosine = 1;         ///< of the first outputs, mean over samples
   std::string failure = {};  ///< why the comparison failed; empty if it succeeded
 };

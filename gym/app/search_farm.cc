@@ -24,7 +24,6 @@ int Work(const AppContext& context, std::unique_ptr<cost::Transport> transport) 
       .number = transport->rank() - 1,
       .of = context.ranks_here > 0 ? context.ranks_here : transport->size() - 1};
   const cost::WorkerSetup setup{
-      .options = {},
       .make_evaluator =
           [&](const std::string& run) {
             return std::make_unique<cost::LocalEvaluator>(LocalFor(context.self, run, worker));

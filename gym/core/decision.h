@@ -14,8 +14,8 @@ namespace msc::gym {
 
 /// One choice to make out of a finite list.
 struct Decision {
-  std::string name;                  ///< "conv1"
-  std::vector<std::string> choices;  ///< "f32", "bf16", "int8"; never empty
+  std::string name;                       ///< "conv1"
+  std::vector<std::string> choices = {};  ///< "f32", "bf16", "int8"; never empty
   /// The quantity that `values` measure, such as "density" or "bits"; empty if choices are only
   /// names.
   std::string quantity = {};
@@ -24,8 +24,7 @@ struct Decision {
   bool operator==(const Decision&) const = default;
   /// Returns whether choices are amounts with an order, not only names.
   [[nodiscard]] bool ordinal() const { return !values.empty(); }
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("name", self.name, "name of the decision");
     visit("choices", self.choices, "choices of the decision");
     visit("quantity", self.quantity, "quantity of `values`; empty if choices are names");

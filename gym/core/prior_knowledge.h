@@ -13,10 +13,9 @@ namespace msc::gym {
 /// A metric that is a sum over the decisions: metric(a) = offset + sum over i of effects[i][a[i]].
 struct AdditiveCost {
   double offset = 0;
-  std::vector<std::vector<double>> effects;  ///< by decision and choice
+  std::vector<std::vector<double>> effects = {};  ///< by decision and choice
   bool operator==(const AdditiveCost&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("offset", self.offset, "cost of all first choices together");
     visit("effects", self.effects, "by decision and choice");
   }

@@ -20,8 +20,8 @@ namespace msc::gym {
 /// failure.
 struct Evaluation {
   std::map<std::string, double> metrics;  ///< finite; empty after a failure
-  std::optional<Failure> failure;
-  std::string record;  ///< JSON text with all measurements, for journal and report
+  std::optional<Failure> failure = {};
+  std::string record = {};  ///< JSON text with all measurements, for journal and report
   /// For each round of a race, roughest first: the rough metrics that the objective names; an entry
   /// is empty if the candidate was not evaluated in that round. Empty if it did not race.
   std::vector<std::map<std::string, double>> rough_metrics = {};

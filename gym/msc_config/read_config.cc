@@ -35,7 +35,7 @@ std::optional<MscConfig> Translated(std::string_view text, const std::string& wh
 ReadConfig ParseConfig(std::string_view text, const std::string& folder, const std::string& what) {
   std::optional<MscConfig> translated = Translated(text, what);
   if (!translated) {
-    return {.config = ParseSearchConfig(text, folder, what), .notes = {}, .files = {}};
+    return {.config = ParseSearchConfig(text, folder, what)};
   }
   return {.config = ParseSearchConfig(translated->text, folder, what),
           .notes = std::move(translated->notes),

@@ -12,8 +12,8 @@ namespace msc::gym {
 /// A config file of a search, in our form or translated from one of the original MSC.
 struct ReadConfig {
   SearchConfig config;
-  std::vector<std::string> notes;  ///< a line per key of the original without effect, and why
-  MscFiles files;                  ///< files that the original wants written
+  std::vector<std::string> notes = {};  ///< a line per key of the original without effect, and why
+  MscFiles files = {};                  ///< files that the original wants written
 };
 
 /// Parses a config as ParseSearchConfig does, after TranslateMscConfig if it is one of the original

@@ -9,7 +9,7 @@ namespace msc::gym {
 /// A layer or a value: its bars and its table row.
 struct LayerRow {
   std::string name;
-  std::optional<double> before;  ///< bars; absent or not finite = no bar
+  std::optional<double> before = {};  ///< bars; absent or not finite = no bar
   std::optional<double> after;
   std::vector<std::string> cells;  ///< one per column of the chart
   bool marked = false;             ///< highlighted
@@ -18,19 +18,19 @@ struct LayerRow {
 /// A chart with its table.
 struct LayerChart {
   std::string title;
-  std::string before;  ///< meaning of the pale bars; empty = none
-  std::string after;   ///< meaning of the bars in front of them
+  std::string before = {};  ///< meaning of the pale bars; empty = none
+  std::string after;        ///< meaning of the bars in front of them
   std::vector<std::string> columns;
-  std::vector<LayerRow> rows;
+  std::vector<LayerRow> rows = {};
 };
 
 /// The effect of a tool on each layer of a model, for people.
 struct LayerView {
   std::string tool;  ///< "quantize"
   std::string model;
-  std::string summary;             ///< one sentence: the result
-  std::vector<std::string> facts;  ///< lines below it
-  std::vector<LayerChart> charts;
+  std::string summary;                  ///< one sentence: the result
+  std::vector<std::string> facts = {};  ///< lines below it
+  std::vector<LayerChart> charts = {};
 };
 
 /// Returns a self-contained HTML page with bars and a table for each chart. The page loads nothing

@@ -35,9 +35,10 @@ struct PartitionRow {
   std::size_t regions = 1;
   std::optional<double> predicted_micros;
   std::optional<double> measured_micros;
-  std::optional<double> ratio;  ///< to the time of the fastest single target, with its interval
-  std::optional<double> ratio_low;
-  std::optional<double> ratio_high;
+  /// To the time of the fastest single target, with its interval.
+  std::optional<double> ratio = {};
+  std::optional<double> ratio_low = {};
+  std::optional<double> ratio_high = {};
   std::string note;  ///< why figures are missing
   bool best = false;
 };

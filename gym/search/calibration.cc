@@ -28,8 +28,7 @@ struct ScalesFile {
   std::string model_hash;
   Scales scales;
   std::map<std::string, Scales> by_range;  ///< by method that the search chooses from
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-scales-1"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("scales", self.scales, "scales by tensor name");
@@ -42,8 +41,7 @@ struct UnsupportedFile {
   std::string format = "msc-lacked-1";
   envs::UnsupportedPrecisions layers;                         ///< of the config's target
   std::map<std::string, envs::UnsupportedPrecisions> others;  ///< of the other targets, by spec
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-lacked-1"}));
     visit("layers", self.layers, "unsupported precisions by layer");
     visit("others", self.others, "the same for every other target");
@@ -56,8 +54,7 @@ struct UnitScoresFile {
   std::string model_hash;
   std::string method;
   std::vector<double> scores;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form",
           Within::OneOf({"msc-unit-scores-1"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
@@ -182,7 +179,7 @@ UnsupportedOnTargets FindUnsupported(const Preparation& preparation,
     for (const std::string& target : other_targets) file.others[target] = find(target);
     WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
   }
-  UnsupportedOnTargets unsupported{.own = std::move(file.layers), .of_others = {}};
+  UnsupportedOnTargets unsupported{.own = std::move(file.layers)};
   for (const std::string& target : other_targets) {
     unsupported.of_others[target] = file.others.at(target);
   }

@@ -55,8 +55,8 @@ struct CalibratedScales {
 /// layer. A run finds them once and keeps them in unsupported.json, so that the choices stay the
 /// same. UserError if that file was made with other targets.
 struct UnsupportedOnTargets {
-  envs::UnsupportedPrecisions own;                               ///< of the config's target
-  std::map<std::string, envs::UnsupportedPrecisions> of_others;  ///< by spec
+  envs::UnsupportedPrecisions own;                                    ///< of the config's target
+  std::map<std::string, envs::UnsupportedPrecisions> of_others = {};  ///< by spec
 };
 [[nodiscard]] UnsupportedOnTargets FindUnsupported(const Preparation& preparation,
                                                    const std::map<std::string, TensorScale>& scales,

@@ -47,7 +47,7 @@ std::string ToJson(const SearchConfig& config) {
 }
 
 Objective ToObjective(const ObjectiveConfig& config) {
-  Objective objective{.minimize = config.minimize, .subject_to = {}};
+  Objective objective{.minimize = config.minimize};
   for (const auto& [metric, limit] : config.subject_to) {
     objective.subject_to.push_back({.metric = metric, .limit = limit});
   }
@@ -55,7 +55,7 @@ Objective ToObjective(const ObjectiveConfig& config) {
 }
 
 StopRules ToStopRules(const StopConfig& config) {
-  StopRules rules{.plateau = config.plateau, .goal = {}};
+  StopRules rules{.plateau = config.plateau};
   for (const auto& [metric, limit] : config.goal) {
     rules.goal.push_back({.metric = metric, .limit = limit});
   }

@@ -17,9 +17,8 @@ struct EstimateTable {
   std::string key;           ///< equal for searches that may start from this table
   std::int64_t planned = 0;  ///< decisions to be tried alone
   std::int64_t tried = 0;    ///< of these; fewer if they took far longer than planned
-  std::map<std::string, AdditiveCost> costs;  ///< by metric; empty if there was nothing to try
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  std::map<std::string, AdditiveCost> costs = {};  ///< by metric; empty if there was nothing to try
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this form; 1 had no key and no plan",
           Within::OneOf({"msc-estimates-1", "msc-estimates-2"}));
     visit("problem_hash", self.problem_hash, "hash of the search space");

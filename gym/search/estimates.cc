@@ -73,8 +73,7 @@ std::optional<EstimateTable> TableOf(const RunPaths& paths) {
 
 struct ProbeTime {
   double seconds = 0;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("seconds", self.seconds, "of a probe", Within{.least = 0});
   }
 };
@@ -159,8 +158,7 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
   const std::optional<std::int64_t> bytes = BytesOf(work.problem, evaluator, stop);
   const std::optional<double> each =
       shared.ProbeSeconds([&] { return TimeProbe(work.problem, evaluator, stop); });
-  MeasuredTable measured{
-      .table = {.problem_hash = work.problem.Hash(), .key = shared.key(), .costs = {}}};
+  MeasuredTable measured{.table = {.problem_hash = work.problem.Hash(), .key = shared.key()}};
   EstimateTable& table = measured.table;
   if (each) {
     const std::size_t planned = PlannedProbes(CountProbes(work.problem), seconds, *each);

@@ -48,7 +48,7 @@ class Interpolation {
       sum += effect;
       ++count;
     }
-    AdditiveCost cost{.offset = offset, .effects = {}};
+    AdditiveCost cost{.offset = offset};
     for (std::size_t i = 0; i < decisions_.size(); ++i) {
       const Decision& decision = decisions_[i];
       std::vector<double>& effects = cost.effects.emplace_back(decision.choices.size(), 0.0);

@@ -120,7 +120,7 @@ ProbeRun ProbeQuality(const envs::StrategyProblem& problem, cost::Evaluator& eva
                       const ProbeLimits& limits, const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop) {
   std::vector<Probe> probes = LegalProbes(problem);
-  ProbeRun run{.probes = probes.size(), .result = {}};
+  ProbeRun run{.probes = probes.size()};
   if (probes.size() > limits.probes) probes.resize(limits.probes);
   const std::vector<cost::Candidate> candidates = CandidatesOf(problem, probes);
   const Clock::time_point begin = Clock::now();

@@ -31,8 +31,8 @@ namespace msc::gym {
 
 /// Effects of single decisions, judged on the samples of a trial.
 struct ProbeRun {
-  std::size_t probes = 0;                               ///< decisions that can be probed
-  std::map<std::size_t, Result<cost::Outcome>> result;  ///< by decision; without latency
+  std::size_t probes = 0;                                    ///< decisions that can be probed
+  std::map<std::size_t, Result<cost::Outcome>> result = {};  ///< by decision; without latency
 };
 struct ProbeLimits {
   std::size_t probes = std::numeric_limits<std::size_t>::max();  ///< number of probes

@@ -17,10 +17,9 @@ struct SeedsFile {
   std::string format = "msc-seeds-1";
   std::string from;
   std::string note;
-  std::vector<std::string> trials;
-  std::vector<std::string> known;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  std::vector<std::string> trials = {};
+  std::vector<std::string> known = {};
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-seeds-1"}));
     visit("from", self.from, "run directory that the trials come from");
     visit("note", self.note, "how its trials are used");
@@ -118,7 +117,7 @@ std::vector<Trial> Promising(const Objective& objective, const std::vector<Trial
 }
 
 SeedsFile ToFile(const Seeds& seeds, const std::string& from) {
-  SeedsFile file{.from = from, .note = seeds.note, .trials = {}, .known = {}};
+  SeedsFile file{.from = from, .note = seeds.note};
   Trial trial;
   for (const auto& [source, assignment] : seeds.trials) {
     trial.source = source;

@@ -54,7 +54,7 @@ TrialHooks SearchTail::Hooks() {
 
 bool SearchTail::ReachesGoal(const Findings& findings) const {
   if (!findings.best || findings.timings == 0) return false;
-  const Objective goal{.minimize = {}, .subject_to = ToStopRules(setup_.config.stop).goal};
+  const Objective goal{.subject_to = ToStopRules(setup_.config.stop).goal};
   return Violation(goal, EvaluationOf(findings.finalists.at(*findings.best))) <= 0;
 }
 

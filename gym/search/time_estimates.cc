@@ -165,7 +165,7 @@ double FastestTime(const UniformTimes& times, const std::string& layer) {
 AdditiveCost TimeEffects(const std::vector<Decision>& decisions,
                          const std::vector<std::vector<std::string>>& layers,
                          const UniformTimes& times) {
-  AdditiveCost cost{.offset = 1, .effects = {}};
+  AdditiveCost cost{.offset = 1};
   for (std::size_t i = 0; i < decisions.size(); ++i) {
     const Decision& decision = decisions[i];
     std::vector<double>& effects = cost.effects.emplace_back(decision.choices.size(), 0.0);

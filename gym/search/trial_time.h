@@ -15,10 +15,10 @@ namespace msc::gym {
 
 /// Duration of one trial, from a trial that was run.
 struct TrialTime {
-  std::string baseline;            ///< the anchor that was tried
-  double seconds = 0;              ///< duration of that trial
-  double mean = 0;                 ///< expected mean over all trials
-  std::optional<Failure> failure;  ///< of the trial
+  std::string baseline;                 ///< the anchor that was tried
+  double seconds = 0;                   ///< duration of that trial
+  double mean = 0;                      ///< expected mean over all trials
+  std::optional<Failure> failure = {};  ///< of the trial
   /// Milliseconds per inference of the uncompressed model, if timed beside the trial.
   std::optional<double> reference_ms = {};
   /// Returns "one trial, the baseline 'int8': 1.2 s".

@@ -16,8 +16,7 @@ struct Constraint {
   std::string metric;
   double limit = 0;
   bool operator==(const Constraint&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("metric", self.metric, "name of a metric of the problem");
     visit("limit", self.limit, "largest value allowed", Within{-1e300, 1e300});
   }
@@ -26,11 +25,10 @@ struct Constraint {
 /// Objective of a search: minimize minimize[0] (ties: minimize[1], ...) among the evaluations that
 /// satisfy every constraint. The Pareto set is over all of `minimize`, among the same evaluations.
 struct Objective {
-  std::vector<std::string> minimize;
-  std::vector<Constraint> subject_to;
+  std::vector<std::string> minimize = {};
+  std::vector<Constraint> subject_to = {};
   bool operator==(const Objective&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("minimize", self.minimize, "metrics to minimize, the most important first");
     visit("subject_to", self.subject_to, "limits to keep");
   }

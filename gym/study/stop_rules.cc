@@ -15,7 +15,7 @@ std::string_view Name(StopReason reason) {
 StopCheck::StopCheck(StopRules rules, const Objective& objective)
     : rules_(std::move(rules)),
       objective_(objective),
-      goal_{.minimize = {}, .subject_to = rules_.goal},
+      goal_{.subject_to = rules_.goal},
       front_(objective) {}
 
 void StopCheck::Hear(const Trial& trial) {

@@ -16,7 +16,7 @@ std::unique_ptr<Env> WithRecording(std::unique_ptr<Env> env,
                       [open, sink](std::optional<std::uint64_t> seed, const ResetOptions& options,
                                    ResetResult& /*result*/) {
                         if (*open) sink(**open);
-                        *open = Episode{.seed = seed, .options = options, .steps = {}};
+                        *open = Episode{.seed = seed, .options = options};
                       },
                   .after_step =
                       [open, sink](const Point& action, StepResult& result) {
@@ -32,7 +32,7 @@ std::unique_ptr<Env> WithRecording(std::unique_ptr<Env> env,
 }
 
 Episode ReplayEpisode(Env& env, const Episode& episode) {
-  Episode again{.seed = episode.seed, .options = episode.options, .steps = {}};
+  Episode again{.seed = episode.seed, .options = episode.options};
   env.Reset(episode.seed, episode.options);
   for (const RecordedStep& step : episode.steps) {
     const StepResult result = env.Step(step.action);

@@ -20,7 +20,7 @@ struct RecordedStep {
 struct Episode {
   std::optional<std::uint64_t> seed;
   ResetOptions options;
-  std::vector<RecordedStep> steps;
+  std::vector<RecordedStep> steps = {};
   bool terminated = false;
   bool truncated = false;
   bool operator==(const Episode&) const = default;

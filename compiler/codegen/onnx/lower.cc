@@ -295,13 +295,7 @@ std::string OutNode::AddConstant(const std::string& what, Tensor tensor) {
 
 OutNode MakeOutNode(const Graph& graph, NodeId id, std::int64_t opset) {
   const Node& node = graph.node(id);
-  OutNode out{.graph = graph,
-              .id = id,
-              .opset = opset,
-              .op = node.op,
-              .inputs = {},
-              .outputs = {},
-              .attrs = node.attrs};
+  OutNode out{.graph = graph, .id = id, .opset = opset, .op = node.op, .attrs = node.attrs};
   for (const ValueId input : node.inputs) {
     out.inputs.push_back(input == kNoValue ? "" : graph.value(input).name);
   }

@@ -24,8 +24,8 @@ struct OutNode {
   NodeId id;
   std::int64_t opset;
   std::string op;
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};
   AttrMap attrs;
   std::vector<OutStep> before = {};                            ///< in order
   std::vector<std::pair<std::string, Tensor>> constants = {};  ///< new, for the node or `before`

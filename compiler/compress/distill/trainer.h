@@ -38,8 +38,7 @@ struct TrainSettings {
   double power = 2.0;
   double hard = 0.0;  ///< cross entropy of the first output with the labels
   bool operator==(const TrainSettings&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("epochs", self.epochs, "passes over the samples", Within{1, 100000});
     visit("batch", self.batch, "samples per step", Within{1, 65536});
     visit("seed", self.seed, "seed of the order of samples");
@@ -105,7 +104,7 @@ struct FeatureTerm {
 /// Samples in memory: f32 [N, ...], and N class numbers or none.
 struct TrainSamples {
   const Tensor* inputs = nullptr;
-  std::span<const std::int32_t> labels;
+  std::span<const std::int32_t> labels = {};
 };
 
 /// Input of Train.

@@ -159,7 +159,7 @@ class Chooser {
   [[nodiscard]] PrunePlan PlanOf(const std::vector<bool>& kept) const {
     PrunePlan plan;
     for (const PruneGroup& group : space_.groups()) {
-      PruneChoice choice{.units = static_cast<std::int64_t>(group.units), .keep = {}};
+      PruneChoice choice{.units = static_cast<std::int64_t>(group.units)};
       for (std::int64_t unit = 0; unit < choice.units; ++unit) {
         if (kept[group.first_unit + static_cast<std::size_t>(unit)]) choice.keep.push_back(unit);
       }

@@ -14,7 +14,7 @@ namespace msc {
 struct ChannelConstant {
   NodeId node = kNoNode;  ///< the node that reads it
   std::size_t input = 0;
-  std::vector<std::int32_t> channel_of;  ///< channel of each element, row-major
+  std::vector<std::int32_t> channel_of = {};  ///< channel of each element, row-major
 };
 
 /// An activation whose channels can be divided by positive numbers where they are made, and

@@ -23,7 +23,7 @@ bool IsBinary(const Node& node) {
 // in.
 struct Through {
   NodeId node = kNoNode;
-  std::vector<ValueId> inputs;
+  std::vector<ValueId> inputs = {};
   ValueId output = kNoValue;
 };
 
@@ -36,7 +36,7 @@ std::map<NodeId, Through> FindThroughs(const Graph& graph, const std::vector<Lay
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (taken.contains(id)) continue;
-    Through through{.node = id, .inputs = {}, .output = node.outputs.front()};
+    Through through{.node = id, .output = node.outputs.front()};
     if (node.Is("Concat")) {
       through.inputs = node.inputs;
     } else if (KeepsRange(node) || IsAveraging(node)) {

@@ -29,8 +29,8 @@ std::size_t ChannelOf(std::size_t element, std::int64_t inner, std::int64_t chan
 /// Scales and their zero points; no zero points if symmetric.
 struct Steps {
   int bits = 8;
-  std::vector<float> scales;
-  std::vector<std::int8_t> zeros;
+  std::vector<float> scales = {};
+  std::vector<std::int8_t> zeros = {};
 };
 
 Tensor QuantizedWeights(const Tensor& weights, std::size_t axis, const Steps& steps) {
@@ -171,12 +171,9 @@ void QuantizeBias(Graph& graph, const LayerChain& chain, float x_scale,
   const ValueId scale = AddNamedConstant(graph, stem, "_scale", Vector(quantized->scales));
   Node widening{.name = stem + "_dequantized",
                 .op = "DequantizeLinear",
-                .domain = "",
                 .inputs = {q, scale},
-                .outputs = {},
-                .captures = {},
                 .attrs = {{"axis", std::int64_t{0}}}};
-  ValueType type{.dtype = DType::kF32, .shape = Shape{channels}, .container = {}};
+  ValueType type{.dtype = DType::kF32, .shape = Shape{channels}};
   graph.SetInput(chain.producer, 2,
                  AddBefore(graph, chain.producer, std::move(widening), std::move(type)));
 }
@@ -234,7 +231,7 @@ namespace {
 /// value.
 ValueId AddWidened(Graph& graph, NodeId producer, const std::string& stem, Tensor quantized,
                    const Steps& steps, std::size_t axis) {
-  ValueType type{.dtype = DType::kF32, .shape = Shape(), .container = {}};
+  ValueType type{.dtype = DType::kF32, .shape = Shape()};
   for (const std::int64_t size : quantized.dims()) type.shape->emplace_back(size);
   const ValueId q = AddNamedConstant(graph, stem, "_quantized", std::move(quantized));
   const ValueId scale = AddNamedConstant(graph, stem, "_scale", Vector(steps.scales));
@@ -243,10 +240,7 @@ ValueId AddWidened(Graph& graph, NodeId producer, const std::string& stem, Tenso
   const ValueId zero_point = AddNamedConstant(graph, stem, "_zero_point", std::move(zeros));
   Node widening{.name = stem + "_dequantized",
                 .op = "DequantizeLinear",
-                .domain = "",
                 .inputs = {q, scale, zero_point},
-                .outputs = {},
-                .captures = {},
                 .attrs = {{"axis", static_cast<std::int64_t>(axis)}}};
   return AddBefore(graph, producer, std::move(widening), std::move(type));
 }
@@ -275,21 +269,14 @@ void AddGrouped(Graph& graph, const LayerChain& chain, std::int64_t group, const
   if (turned) type.shape = Shape{dims[0], dims[1]};
   Node reshape{.name = stem + "_rows",
                .op = "Reshape",
-               .domain = "",
                .inputs = {value, AddNamedConstant(graph, stem, "_dims",
                                                   Tensor::From<std::int64_t>(
-                                                      DType::kI64, {std::ssize(dims)}, dims))},
-               .outputs = {},
-               .captures = {},
-               .attrs = {}};
+                                                      DType::kI64, {std::ssize(dims)}, dims))}};
   value = AddBefore(graph, chain.producer, std::move(reshape), type);
   if (turned) {
     Node transpose{.name = stem + "_turned",
                    .op = "Transpose",
-                   .domain = "",
                    .inputs = {value},
-                   .outputs = {},
-                   .captures = {},
                    .attrs = {{"perm", std::vector<std::int64_t>{1, 0}}}};
     value = AddBefore(graph, chain.producer, std::move(transpose), graph.type(node.inputs[1]));
   }
@@ -308,8 +295,7 @@ std::vector<float> QuantizeWeights(Graph& graph, const LayerChain& chain, const 
     CheckGrid(node.name, *grid, static_cast<std::size_t>(channels),
               weights->size() / std::max<std::int64_t>(channels, 1));
   }
-  Steps steps{
-      .bits = grid == nullptr ? 8 : static_cast<int>(grid->bits), .scales = {}, .zeros = {}};
+  Steps steps{.bits = grid == nullptr ? 8 : static_cast<int>(grid->bits)};
   steps.scales = WeightScales(*weights, axis, steps.bits);
   if (grid != nullptr && !grid->scales.empty()) {
     steps.scales.assign(grid->scales.begin(), grid->scales.end());
@@ -343,10 +329,7 @@ void NarrowWeights(Graph& graph, const LayerChain& chain) {
   const ValueId stored = AddNamedConstant(graph, stem, "_bf16", std::move(narrow));
   Node widening{.name = stem + "_f32",
                 .op = "Cast",
-                .domain = "",
                 .inputs = {stored},
-                .outputs = {},
-                .captures = {},
                 .attrs = {{"to", static_cast<std::int64_t>(DType::kF32)}}};
   graph.SetInput(chain.producer, 1,
                  AddBefore(graph, chain.producer, std::move(widening), graph.type(node.inputs[1])));

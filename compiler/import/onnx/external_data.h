@@ -11,9 +11,9 @@ namespace msc::detail {
 
 /// Location of one tensor's bytes outside its model file.
 struct ExternalPlace {
-  std::string location;      ///< relative path below the model's folder
-  std::uint64_t offset = 0;  ///< in bytes
-  std::uint64_t length = 0;  ///< in bytes
+  std::string location = {};  ///< relative path below the model's folder
+  std::uint64_t offset = 0;   ///< in bytes
+  std::uint64_t length = 0;   ///< in bytes
 };
 
 /// An opened external location that has been checked to exist, so that memory is allocated only for

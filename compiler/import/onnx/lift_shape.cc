@@ -54,14 +54,8 @@ void LiftTopK(Lift& lift) {
 void MakeAsymmetricResize(Lift& lift) {
   lift.node.op = "Resize";
   lift.node.attrs["coordinate_transformation_mode"] = std::string("asymmetric");
-  if (AttrOr(Node{.name = lift.node.name,
-                  .op = {},
-                  .domain = {},
-                  .inputs = {},
-                  .outputs = {},
-                  .captures = {},
-                  .attrs = lift.node.attrs},
-             "mode", std::string("nearest")) == "nearest") {
+  if (AttrOr(Node{.name = lift.node.name, .attrs = lift.node.attrs}, "mode",
+             std::string("nearest")) == "nearest") {
     lift.node.attrs["nearest_mode"] = std::string("floor");
   }
   lift.node.inputs.insert(lift.node.inputs.begin() + 1, std::string());

@@ -60,7 +60,7 @@ std::uint64_t ReadCount(const std::string& text, const std::string& what, const 
 
 ExternalPlace ReadPlace(const onnx::TensorProto& proto, const std::string& what,
                         std::uint64_t bytes) {
-  ExternalPlace place{.location = "", .offset = 0, .length = bytes};
+  ExternalPlace place{.offset = 0, .length = bytes};
   for (const auto& entry : proto.external_data()) {
     if (entry.key() == "location") place.location = entry.value();
     if (entry.key() == "offset") place.offset = ReadCount(entry.value(), what, "offset");

@@ -24,8 +24,7 @@ namespace {
 
 struct BlasOptions {
   std::string library = "openblas";
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("library", self.library, "library that multiplies matrices",
           Within::OneOf({"openblas", "blis", "xsmm"}));
   }
@@ -96,7 +95,7 @@ bool BlasTarget::Computes(const Graph& graph, NodeId id) const {
     return false;
   }
   native::Lowering lowering(graph, std::vector{id}, native::UnitOf(isa_), true);
-  return native::LowerElementwise(lowering, {.anchor = id, .followers = {}});
+  return native::LowerElementwise(lowering, {.anchor = id});
 }
 
 Result<kernel::Program> BlasTarget::DoGraphToKernel(const Region& region,

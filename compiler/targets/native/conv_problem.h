@@ -16,15 +16,15 @@ struct ConvProblem {
   ValueId x = kNoValue;
   TensorPtr weights;  ///< [channels, depth, kernel_h, kernel_w]; i8 if X is quantized, bf16 if X is
                       ///< bf16, else f32
-  bool quantized = false;                ///< whether X is i8 or u8
-  std::int64_t x_zero = 0;               ///< zero point of X
-  std::vector<std::int32_t> whole_bias;  ///< result of WholeBias
-  Window window;                         ///< with resolved pads
+  bool quantized = false;                     ///< whether X is i8 or u8
+  std::int64_t x_zero = 0;                    ///< zero point of X
+  std::vector<std::int32_t> whole_bias = {};  ///< result of WholeBias
+  Window window = {};                         ///< with resolved pads
   Dims x_dims;
   Dims out_dims;
-  ConvShape shape;
-  ConvSchedule schedule;  ///< the schedule in use
-  bool chosen = false;    ///< whether an attribute of the node chose it
+  ConvShape shape = {};
+  ConvSchedule schedule = {};  ///< the schedule in use
+  bool chosen = false;         ///< whether an attribute of the node chose it
 
   [[nodiscard]] std::int64_t depth() const { return weights->dims()[1]; }
   [[nodiscard]] std::int64_t channels() const { return weights->dims()[0]; }

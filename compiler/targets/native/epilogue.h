@@ -19,7 +19,7 @@ struct Group {
     NodeId node = kNoNode;
     std::size_t flow = 0;
   };
-  std::vector<Follower> followers;
+  std::vector<Follower> followers = {};
   /// Empty, or one group of elementwise nodes that computes input 0 of the anchor while the anchor
   /// reads it, so that the input is never in memory as a whole.
   std::vector<Group> prologue = {};
@@ -70,7 +70,7 @@ class Epilogue {
     NodeId node = kNoNode;
     std::size_t flow = 0;
     /// Positions in views_, one per operand of the node; 0 at `flow`.
-    std::vector<std::size_t> operands;
+    std::vector<std::size_t> operands = {};
   };
   void AddFused(Lowering& lowering, const Node& node, std::size_t axis, std::size_t channels);
   void AddScales(Lowering& lowering, const Node& node, std::size_t channels);

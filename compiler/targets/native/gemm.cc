@@ -132,8 +132,7 @@ KernelChoices GemmChoices(const Lowering& lowering, const Node& node) {
   KernelChoices choices{.kernel = "product " + std::to_string(gemm->depth) + " > " +
                                   std::to_string(gemm->channels) + " of " +
                                   std::to_string(gemm->shape.rows) + " rows " +
-                                  std::string(Name(gemm->shape.x)),
-                        .schedules = {}};
+                                  std::string(Name(gemm->shape.x))};
   for (const ConvSchedule& schedule : GemmSchedules(gemm->shape, lowering.unit())) {
     choices.schedules.push_back(ToPlain(schedule));
   }

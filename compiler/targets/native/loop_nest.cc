@@ -126,7 +126,7 @@ void Lowering::FillHalo(const View& view, const std::string& name) {
     box.halo.begin[axis] = 0;
     box.halo.end[axis] = 0;
   }
-  AddCall(std::move(writer), std::move(body), 0, {.name = name, .nodes = {}, .precision = ""});
+  AddCall(std::move(writer), std::move(body), 0, {.name = name});
 }
 
 }  // namespace msc::native

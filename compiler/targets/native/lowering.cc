@@ -71,7 +71,7 @@ View Lowering::WhereUnit(ValueId value, std::size_t axis, const Halo& halo) {
   View to = NewPrivate(view.dtype, view.dims, order, halo);
   const std::string name = "reorder " + graph_.value(value).name;
   FillHalo(to, name);
-  AddCopy(view, to, {.name = name, .nodes = {}, .precision = ""});
+  AddCopy(view, to, {.name = name});
   copies_[value].push_back(to);
   return to;
 }
@@ -85,7 +85,7 @@ View Lowering::WhereDense(ValueId value) {
   View to = DenseView(0, view.dtype, view.dims);
   to.buffer = AddBuffer({.kind = ProgramBuffer::Kind::kPrivate,
                          .bytes = PrivateBytes(view.dtype, ElementCount(view.dims))});
-  AddCopy(view, to, {.name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""});
+  AddCopy(view, to, {.name = "reorder " + graph_.value(value).name});
   copies_[value].push_back(to);
   return to;
 }
@@ -187,7 +187,7 @@ void Lowering::Finish(ValueId value) {
       AddBuffer({.kind = ProgramBuffer::Kind::kValue,
                  .value = value,
                  .bytes = static_cast<std::size_t>(ElementCount(dims)) * ByteSize(view.dtype)});
-  AddCopy(view, to, {.name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""});
+  AddCopy(view, to, {.name = "reorder " + graph_.value(value).name});
 }
 
 void Lowering::WantHalo(ValueId value, const Halo& halo) {
@@ -232,7 +232,7 @@ void Lowering::AddCall(KernelWriter&& writer, Body body, double flops, Label lab
 }
 
 Label Lowering::LabelOf(std::span<const NodeId> nodes, std::string precision) const {
-  Label label{.name = "", .nodes = {}, .precision = std::move(precision)};
+  Label label{.precision = std::move(precision)};
   for (const NodeId id : nodes) {
     const std::string& name = graph_.node(id).name;
     label.name += (label.name.empty() ? "" : "+") + name;

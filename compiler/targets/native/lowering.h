@@ -18,9 +18,9 @@ namespace msc::native {
 
 /// What a kernel computes, for profiles.
 struct Label {
-  std::string name;
-  std::vector<std::string> nodes;
-  std::string precision;
+  std::string name = {};
+  std::vector<std::string> nodes = {};
+  std::string precision = {};
 };
 
 /// The state of lowering one region: the location of every value and the program so far.

@@ -20,8 +20,7 @@ namespace {
 
 struct NativeOptions {
   std::string isa = "auto";
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("isa", self.isa, "instruction set to use; auto = all that this CPU supports",
           Within::OneOf({"auto", "baseline", "avx2", "avx512", "avx512_vnni", "avx512_vnni_bf16"}));
   }
@@ -63,7 +62,7 @@ bool NativeTarget::DoSupports(const Graph& graph, NodeId id) const {
     return false;
   }
   Lowering lowering(graph, std::vector{id}, UnitOf(isa_), true);
-  return LowerGroup(lowering, Group{.anchor = id, .followers = {}});
+  return LowerGroup(lowering, Group{.anchor = id});
 }
 
 KernelChoices NativeTarget::DoSchedules(const Graph& graph, NodeId id) const {
@@ -79,7 +78,7 @@ KernelChoices NativeTarget::DoSchedules(const Graph& graph, NodeId id) const {
 /// made dense one by one, the last input first: it is the residual, which is at most as large as
 /// the others.
 void LowerNode(Lowering& lowering, NodeId id) {
-  const Group group{.anchor = id, .followers = {}};
+  const Group group{.anchor = id};
   const auto lower = [&] {
     lowering.PlaceAnew(ResultOf(lowering.graph(), group));
     return LowerGroup(lowering, group);
@@ -105,7 +104,7 @@ void LowerWhole(Lowering& lowering, const Group& group) {
     return;
   }
   if (!group.followers.empty()) {
-    LowerWhole(lowering, {.anchor = group.anchor, .followers = {}});
+    LowerWhole(lowering, {.anchor = group.anchor});
     LowerWhole(lowering, {.anchor = group.followers.front().node,
                           .followers = {group.followers.begin() + 1, group.followers.end()}});
     return;

@@ -78,7 +78,7 @@ std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId
       last_of[anchor] = id;
       continue;
     }
-    by_anchor.emplace(id, Group{.anchor = id, .followers = {}});
+    by_anchor.emplace(id, Group{.anchor = id});
     last_of[id] = id;
     if (HasEpilogue(graph, id)) anchor_of.emplace(id, id);
   }

@@ -267,7 +267,7 @@ ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit) {
   }
   double best = DirectCost(shape);
   for (const ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd2, ConvAlgorithm::kWinograd4}) {
-    if (!Applies({.algorithm = algorithm, .join_rows = false, .tile = {}}, shape, unit)) continue;
+    if (!Applies({.algorithm = algorithm, .join_rows = false}, shape, unit)) continue;
     const double cost = AlgorithmCost(shape, algorithm);
     if (cost >= best) continue;
     best = cost;
@@ -283,7 +283,7 @@ std::vector<ConvSchedule> ConvSchedules(const ConvShape& shape, const VectorUnit
   std::vector<Ranked> all;
   for (const ConvAlgorithm algorithm : kAlgorithms) {
     for (const bool join : {false, true}) {
-      const ConvSchedule plain{.algorithm = algorithm, .join_rows = join, .tile = {}};
+      const ConvSchedule plain{.algorithm = algorithm, .join_rows = join};
       if (!Applies(plain, shape, unit)) continue;
       const ConvSchedule standard = WithDefaultTile(shape, unit, plain);
       const double cost = AlgorithmCost(shape, algorithm);

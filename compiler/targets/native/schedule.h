@@ -47,7 +47,7 @@ struct TileSchedule {
 struct ConvSchedule {
   ConvAlgorithm algorithm = ConvAlgorithm::kDirect;
   bool join_rows = false;  ///< the image as one row of pixels; no gaps between its rows
-  TileSchedule tile;       ///< of the products within the algorithm
+  TileSchedule tile = {};  ///< of the products within the algorithm
   bool operator==(const ConvSchedule&) const = default;
 };
 

@@ -32,12 +32,7 @@ bool Halo::empty() const {
 }
 
 View DenseView(std::size_t buffer, DType dtype, const Dims& dims) {
-  View view{.buffer = buffer,
-            .dtype = dtype,
-            .dims = dims,
-            .strides = {},
-            .offset = 0,
-            .halo = Halo(dims.size())};
+  View view{.buffer = buffer, .dtype = dtype, .dims = dims, .offset = 0, .halo = Halo(dims.size())};
   view.strides.resize(dims.size());
   std::int64_t stride = 1;
   for (std::size_t i = dims.size(); i-- > 0;) {
@@ -67,7 +62,7 @@ View NewView(DType dtype, const Dims& dims, std::span<const std::size_t> order, 
   constexpr std::int64_t kPixelBytes = 1024;
   constexpr std::int64_t kRowBytes = 4096;
   constexpr std::int64_t kLineBytes = 64;
-  View view{.buffer = 0, .dtype = dtype, .dims = dims, .strides = {}, .offset = 0, .halo = halo};
+  View view{.buffer = 0, .dtype = dtype, .dims = dims, .offset = 0, .halo = halo};
   view.strides.resize(dims.size());
   const auto element = static_cast<std::int64_t>(ByteSize(dtype));
   std::int64_t stride = 1;

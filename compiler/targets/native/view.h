@@ -32,9 +32,9 @@ struct View {
   std::size_t buffer = 0;  ///< position in Program::buffers
   DType dtype = DType::kF32;
   Dims dims;
-  std::vector<std::int64_t> strides;  ///< in elements
-  std::int64_t offset = 0;            ///< element of the first entry, after any halo
-  Halo halo;                          ///< of the rank of dims
+  std::vector<std::int64_t> strides = {};  ///< in elements
+  std::int64_t offset = 0;                 ///< element of the first entry, after any halo
+  Halo halo;                               ///< of the rank of dims
 
   [[nodiscard]] std::size_t rank() const { return dims.size(); }
   /// Returns whether neighbours along `axis` are adjacent (true for an axis of one entry).

@@ -146,7 +146,7 @@ struct TilePart {
   Expr n;
   Expr row;
   Expr column;
-  Expr slot;  ///< position of the tile in the memory of its block
+  Expr slot = {};  ///< position of the tile in the memory of its block
   Place c;
 };
 
@@ -271,7 +271,6 @@ class Winograd {
               .n = n,
               .row = writer.Bind(first_row + place.at[0], inner),
               .column = place.at[1],
-              .slot = {},
               .c = {.at = {place.at[2]}, .axis = 0, .lanes = lanes_, .valid = place.valid}};
           part.slot = writer.Bind(place.at[0] * tiling_.columns + place.at[1], inner);
           (this->*make)(writer, part, inner);

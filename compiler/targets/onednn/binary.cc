@@ -17,7 +17,7 @@ using dnnl::binary;
 
 struct Binary {
   algorithm kind = algorithm::binary_add;
-  FusedAttrs attrs;
+  FusedAttrs attrs = {};
   std::size_t full = 0;  // the input with the shape of the output; the other one is broadcast
   Desc a;                // dense desc of the full input
   Desc b;                // dense desc of the other input, in the rank of the output
@@ -59,8 +59,7 @@ std::optional<Binary> ReadBinary(const Lowering& lowering, NodeId id) {
   if (!fused && (IsInt8(ElemOf(*a)) || IsInt8(ElemOf(*b)))) return std::nullopt;
   const std::size_t rank = y->dims().size();
   if (a->dims().size() > rank || b->dims().size() > rank) return std::nullopt;
-  Binary read{
-      .kind = *kind, .attrs = {}, .full = 0, .a = InRank(*a, rank), .b = InRank(*b, rank), .y = *y};
+  Binary read{.kind = *kind, .full = 0, .a = InRank(*a, rank), .b = InRank(*b, rank), .y = *y};
   if (fused) read.attrs = ReadFusedAttrs(node);
   if (read.a.dims() != y->dims()) {
     if (!Commutes(*kind) || read.b.dims() != y->dims()) return std::nullopt;
@@ -172,7 +171,7 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   const auto read = ReadBinary(lowering, id);
   if (!read) return LowerLinear(lowering, id);
   const Node& node = lowering.node(id);
-  Followers followers{.nodes = {}, .functions = {}, .output = node.outputs[0]};
+  Followers followers{.output = node.outputs[0]};
   if (node.domain != "msc") followers = FollowersOf(lowering, node.outputs[0], {});
   const auto attr = AttrOf(*read, followers);
   if (!attr) return false;

@@ -15,15 +15,15 @@ namespace msc::onednn {
 
 /// The operations that msc.Conv and msc.Gemm apply to their sums: see ops/fused.h.
 struct Epilogue {
-  FusedAttrs attrs;
+  FusedAttrs attrs = {};
   Elem x = Elem::f32;
   Elem y = Elem::f32;
-  std::vector<float> bias;     ///< empty if there is none
-  std::vector<float> w_scale;  ///< one, or one per channel; empty unless the weights are s8
+  std::vector<float> bias = {};     ///< empty if there is none
+  std::vector<float> w_scale = {};  ///< one, or one per channel; empty unless the weights are s8
   ValueId residual = kNoValue;
-  std::optional<Elem> r;     ///< type of the residual, if there is one
-  ValueId slope = kNoValue;  ///< slope of PRelu
-  Followers followers;       ///< nodes that the primitive may compute too; none for integer x
+  std::optional<Elem> r = {};  ///< type of the residual, if there is one
+  ValueId slope = kNoValue;    ///< slope of PRelu
+  Followers followers = {};    ///< nodes that the primitive may compute too; none for integer x
 
   [[nodiscard]] bool has_residual() const { return r.has_value(); }
   [[nodiscard]] bool is_prelu() const { return attrs.activation.op == "PRelu"; }

@@ -36,7 +36,7 @@ bool Append(const Function& next, std::size_t own, std::vector<Function>& functi
 Followers FollowersOf(const Lowering& lowering, ValueId value, std::vector<Function> functions) {
   const Graph& graph = lowering.graph();
   const std::size_t own = functions.size();
-  Followers found{.nodes = {}, .functions = {}, .output = value};
+  Followers found{.output = value};
   if (DenseDescOf(graph, value) == std::nullopt || graph.type(value).dtype != DType::kF32) {
     return found;
   }

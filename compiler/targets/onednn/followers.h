@@ -12,9 +12,10 @@ namespace msc::onednn {
 /// Elementwise nodes after a node that its primitive can compute as well. Each is the only reader
 /// of the one before.
 struct Followers {
-  std::vector<NodeId> nodes;
-  std::vector<Function> functions;  ///< in order; fewer than nodes where linear ones are merged
-  ValueId output = kNoValue;        ///< output of the last node
+  std::vector<NodeId> nodes = {};
+  /// In order; fewer than nodes where linear ones are merged.
+  std::vector<Function> functions = {};
+  ValueId output = kNoValue;  ///< output of the last node
 };
 
 /// Returns the longest chain of followers of `value`, to which the primitive already applies

@@ -19,9 +19,7 @@ bool FillWithResidual(Lowering& lowering, const FusedNode& fused, const Desc& ma
   const QuantParams& r = epilogue.attrs.r;
   const Desc from = lowering.Here(epilogue.residual);
   const Desc to = lowering.AsValue(epilogue.residual, made);
-  const StepLabel label{.name = "copy " + lowering.graph().value(epilogue.residual).name,
-                        .nodes = {},
-                        .precision = ""};
+  const StepLabel label{.name = "copy " + lowering.graph().value(epilogue.residual).name};
   return lowering.AddReorder(
       {DNNL_ARG_FROM, from, lowering.In(epilogue.residual, from)}, {DNNL_ARG_TO, to, buffer},
       integer ? ScalingAttr(r.scale, r.zero_point, 0) : ScalingAttr(1, 0, 0), label);
@@ -64,9 +62,7 @@ bool PrepareFused(Lowering& lowering, const FusedNode& fused, const Way& way, co
   buffers.main = converts ? lowering.Scratch(made) : lowering.Out(y, lowering.AsValue(y, made));
   if (way.sum != *epilogue.r) return FillWithResidual(lowering, fused, held, buffers.main);
   const Desc from = lowering.Here(epilogue.residual);
-  const StepLabel label{.name = "copy " + lowering.graph().value(epilogue.residual).name,
-                        .nodes = {},
-                        .precision = ""};
+  const StepLabel label{.name = "copy " + lowering.graph().value(epilogue.residual).name};
   return lowering.AddReorder({DNNL_ARG_FROM, from, lowering.In(epilogue.residual, from)},
                              {DNNL_ARG_TO, held, buffers.main}, Lowering::NewAttr(), label);
 }
@@ -139,8 +135,7 @@ bool FinishFused(Lowering& lowering, const FusedNode& fused, const Way& way, con
   if (way.dst != epilogue.y) {
     const Desc converted = lowering.AsValue(y, WithElem(made, epilogue.y));
     const QuantParams& q = epilogue.attrs.y;
-    const StepLabel label{
-        .name = "convert " + lowering.graph().value(y).name, .nodes = {}, .precision = ""};
+    const StepLabel label{.name = "convert " + lowering.graph().value(y).name};
     const bool done = lowering.AddReorder(
         {DNNL_ARG_FROM, lowering.AsValue(y, made), buffers.main},
         {DNNL_ARG_TO, converted, lowering.Out(y, converted)},

@@ -83,8 +83,7 @@ BufferId Lowering::In(ValueId value, const Desc& wanted) {
   }
   const Copy& from = place.copies.front();
   const BufferId to = Scratch(wanted);
-  const StepLabel label{
-      .name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""};
+  const StepLabel label{.name = "reorder " + graph_.value(value).name};
   const bool done = AddReorder({DNNL_ARG_FROM, from.desc, from.buffer}, {DNNL_ARG_TO, wanted, to},
                                NewAttr(), label);
   Check(done, "oneDNN reorders between any two layouts");
@@ -115,8 +114,7 @@ BufferId Lowering::Weights(ValueId value, const Desc& source, const Desc& wanted
   const BufferId dense = In(value, *DenseDescOf(graph_, value));
   if (SameBytes(source, wanted)) return dense;
   const BufferId packed = Scratch(wanted);
-  const StepLabel label{
-      .name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""};
+  const StepLabel label{.name = "reorder " + graph_.value(value).name};
   const bool done =
       AddReorder({DNNL_ARG_FROM, source, dense}, {DNNL_ARG_TO, wanted, packed}, NewAttr(), label);
   Check(done, "oneDNN reorders weights into the layouts it asks for");
@@ -212,8 +210,7 @@ void Lowering::Finish(ValueId value) {
   const Desc dense = *DenseDescOf(graph_, value);
   const Copy from = place.copies.front();
   const BufferId to = builder_->BufferOf(value);
-  const StepLabel label{
-      .name = "reorder " + graph_.value(value).name, .nodes = {}, .precision = ""};
+  const StepLabel label{.name = "reorder " + graph_.value(value).name};
   const bool done = AddReorder({DNNL_ARG_FROM, from.desc, from.buffer}, {DNNL_ARG_TO, dense, to},
                                NewAttr(), label);
   Check(done, "oneDNN reorders between any two layouts");
@@ -233,7 +230,7 @@ bool Lowering::AddReorder(const Argument& from, const Argument& to,
     const Desc between =
         widens ? WithElem(to.desc, ElemOf(from.desc)) : WithElem(from.desc, ElemOf(to.desc));
     const BufferId buffer = Scratch(between);
-    const StepLabel move{.name = label.name + " move", .nodes = {}, .precision = ""};
+    const StepLabel move{.name = label.name + " move"};
     const dnnl::primitive_attr plain = NewAttr();
     return AddReorder(from, {DNNL_ARG_TO, between, buffer}, widens ? plain : attr,
                       widens ? move : label) &&
@@ -253,9 +250,6 @@ void Lowering::AddStep(dnnl::primitive primitive, const std::vector<Argument>& a
             .target = "onednn",
             .nodes = label.nodes,
             .precision = label.precision,
-            .reads = {},
-            .writes = {},
-            .run = {},
             .pool_threads = threads_};
   for (const Argument& argument : arguments) {
     const bool written = argument.index == DNNL_ARG_DST || argument.index == DNNL_ARG_DST_ITER ||

@@ -54,8 +54,8 @@ template <class Layout, class Make>
 /// What a step computes, for profiles.
 struct StepLabel {
   std::string name;
-  std::vector<std::string> nodes;
-  std::string precision;
+  std::vector<std::string> nodes = {};
+  std::string precision = {};
 };
 
 /// Lowers the nodes of one region in order. Tracks the buffer and layouts of every value, adds

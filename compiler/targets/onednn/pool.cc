@@ -13,8 +13,8 @@ using dnnl::pooling_v2_forward;
 
 struct Pool {
   algorithm kind = algorithm::pooling_max;
-  Window window;
-  FusedAttrs attrs;
+  Window window = {};
+  FusedAttrs attrs = {};
   Dims x;
   Dims y;
   Elem from = Elem::f32;
@@ -75,8 +75,6 @@ std::optional<Pool> ReadPool(const Lowering& lowering, NodeId id) {
   if (!x || !y || graph.constant(node.inputs[0])) return std::nullopt;
   if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return std::nullopt;
   Pool pool{.kind = algorithm::pooling_max,
-            .window = {},
-            .attrs = {},
             .x = x->dims(),
             .y = y->dims(),
             .from = ElemOf(*x),
@@ -136,9 +134,7 @@ bool LowerPoolInF32(Lowering& lowering, NodeId id, const Pool& pool) {
   const BufferId source = lowering.In(node.inputs[0], here);
   const BufferId wide = lowering.Scratch(pd->src_desc());
   const BufferId result = lowering.Scratch(pd->dst_desc());
-  const StepLabel widen{.name = "convert " + lowering.graph().value(node.inputs[0]).name,
-                        .nodes = {},
-                        .precision = ""};
+  const StepLabel widen{.name = "convert " + lowering.graph().value(node.inputs[0]).name};
   if (!lowering.AddReorder(
           {DNNL_ARG_FROM, here, source}, {DNNL_ARG_TO, pd->src_desc(), wide},
           IsInt8(pool.from) ? ScalingAttr(q.scale, q.zero_point, 0) : ScalingAttr(1.0F, 0, 0),
@@ -150,8 +146,7 @@ bool LowerPoolInF32(Lowering& lowering, NodeId id, const Pool& pool) {
       lowering.LabelOf(id, Elem::f32));
   const Desc made = WithElem(pd->dst_desc(), pool.to);
   const QuantParams& r = pool.attrs.y;
-  const StepLabel narrow{
-      .name = "convert " + lowering.graph().value(y).name, .nodes = {}, .precision = ""};
+  const StepLabel narrow{.name = "convert " + lowering.graph().value(y).name};
   const bool done = lowering.AddReorder(
       {DNNL_ARG_FROM, pd->dst_desc(), result}, {DNNL_ARG_TO, made, lowering.Out(y, made)},
       IsInt8(pool.to) ? ScalingAttr(1.0F / r.scale, 0, r.zero_point) : ScalingAttr(1.0F, 0, 0),

@@ -30,7 +30,7 @@ std::string LibraryPath() {
 
 struct Library {
   const OrtApi* api = nullptr;
-  std::string version;
+  std::string version = {};
   std::string absence;
 };
 
@@ -46,7 +46,7 @@ Library Load() {
   SilenceTelemetry();
   const std::string path = LibraryPath();
   const auto absent = [&](const std::string& why) {
-    return Library{.api = nullptr, .version = "", .absence = "ONNX Runtime is absent: " + why};
+    return Library{.api = nullptr, .absence = "ONNX Runtime is absent: " + why};
   };
   void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return absent(dlerror());

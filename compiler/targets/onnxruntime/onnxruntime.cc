@@ -22,8 +22,7 @@ namespace {
 
 struct OnnxRuntimeOptions {
   std::string optimize = "all";
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("optimize", self.optimize, "level of graph optimizations of ONNX Runtime",
           Within::OneOf({"none", "basic", "extended", "all"}));
   }
@@ -226,13 +225,8 @@ std::optional<Failure> OnnxRuntimeTarget::DoGraphToRuntime(const Region& region,
   const Graph& graph = *region.graph;
   const Extracted part = Extract(graph, region.nodes);
   if (part.outputs.empty()) return std::nullopt;  // nothing outside reads its values
-  Step step{.name = graph.node(region.nodes.front()).name,
-            .target = "onnxruntime",
-            .nodes = {},
-            .precision = "f32",
-            .reads = {},
-            .writes = {},
-            .run = {}};
+  Step step{
+      .name = graph.node(region.nodes.front()).name, .target = "onnxruntime", .precision = "f32"};
   if (region.nodes.size() > 1) step.name += " ... " + graph.node(region.nodes.back()).name;
   for (const NodeId id : region.nodes) step.nodes.push_back(graph.node(id).name);
   return AddModel(graph, ToOnnx(part.graph), part, {.threads = options.threads, .level = level_},
@@ -289,13 +283,7 @@ Result<Executable> BuildFromOnnx(std::string_view model, const Graph& boundary,
   shell.AddNode(std::move(node));
   shell.SetOutputs(part.outputs);
   ExecutableBuilder builder(shell);
-  Step step{.name = "model",
-            .target = "onnxruntime",
-            .nodes = {"model"},
-            .precision = "",
-            .reads = {},
-            .writes = {},
-            .run = {}};
+  Step step{.name = "model", .target = "onnxruntime", .nodes = {"model"}};
   onnxruntime::SessionOptions session{.threads = options.threads};
   try {
     session.sizes = onnxruntime::SizesOf(model, boundary);

@@ -81,10 +81,7 @@ Step NewStep(const Graph& graph, NodeId id, ExecutableBuilder& builder) {
   Step step{.name = node.name,
             .target = "reference",
             .nodes = {node.name},
-            .precision = PrecisionOf(graph, node),
-            .reads = {},
-            .writes = {},
-            .run = {}};
+            .precision = PrecisionOf(graph, node)};
   call->input_types.resize(node.inputs.size());
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId value = node.inputs[i];

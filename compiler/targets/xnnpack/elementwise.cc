@@ -55,7 +55,6 @@ bool AddSwish(Lowering& lowering, const ActivationCall& call, const Dims& dims) 
   sigmoid.into = lowering.Scratch(call.like);
   const std::vector<std::size_t> shape = ShapeIn(dims, call.layout);
   return AddActivation(lowering, sigmoid) && AddBinary(lowering, {.op = "Mul",
-                                                                  .clamp = {},
                                                                   .a_shape = shape,
                                                                   .b_shape = shape,
                                                                   .a = call.from,
@@ -207,7 +206,7 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   const auto b = lowering.DimsOf(node.inputs[1]);
   const auto y = lowering.DimsOf(node.outputs[0]);
   if (!a || !b || !y) return false;
-  BinaryCall call{.op = node.op, .clamp = {}, .node = id};
+  BinaryCall call{.op = node.op, .node = id};
   Activation activation;
   if (node.domain == "msc") {
     call.op = AttrOr(node, "op", std::string());
@@ -290,7 +289,7 @@ bool LowerSoftmax(Lowering& lowering, NodeId id) {
     return xnn_create_softmax_nc_f32(channels, channels, channels, lowering.Flags(id), made);
   });
   if (!op) return false;
-  ActivationCall call{.activation = {}, .like = node.outputs[0], .node = id};
+  ActivationCall call{.like = node.outputs[0], .node = id};
   call.from = lowering.In(node.inputs[0], Layout::kDense);
   call.into = lowering.Out(node.outputs[0], Layout::kDense);
   AddRows(lowering, std::move(op), xnn_setup_softmax_nc_f32, rows, call);

@@ -177,11 +177,8 @@ void Lowering::AddTurn(ValueId value, Layout to, BufferId from, BufferId into) {
   const bool turns = Turns(value, Layout::kChannelsLast);
   Step step{.name = (turns ? "reorder " : "copy ") + graph_.value(value).name,
             .target = "xnnpack",
-            .nodes = {},
-            .precision = "",
             .reads = {from},
-            .writes = {into},
-            .run = {}};
+            .writes = {into}};
   step.run = [=, pool = PoolOf(threads_)](const StepContext& context) {
     const auto* const source = reinterpret_cast<const float*>(context.At(from));
     auto* const target = reinterpret_cast<float*>(context.At(into));
@@ -220,11 +217,8 @@ BufferId Lowering::In(ValueId value, Layout layout) {
         static_cast<std::size_t>(ElementCount(DimsOf(value).value())) * sizeof(float);
     Step step{.name = "copy " + graph_.value(value).name,
               .target = "xnnpack",
-              .nodes = {},
-              .precision = "",
               .reads = {from},
-              .writes = {place},
-              .run = {}};
+              .writes = {place}};
     step.run = [from, into = place, bytes](const StepContext& context) {
       std::memcpy(context.At(into), context.At(from), bytes);
     };
@@ -265,8 +259,7 @@ void Lowering::Add(Operator op, Setup setup, std::vector<BufferId> buffers, Node
             .nodes = {name},
             .precision = "f32",
             .reads = {buffers.begin(), buffers.end() - 1},
-            .writes = {buffers.back()},
-            .run = {}};
+            .writes = {buffers.back()}};
   step.run = [bound](const StepContext& context) { bound->Run(context); };
   builder_->AddStep(std::move(step));
 }

@@ -15,7 +15,7 @@ std::uint32_t Count(std::int64_t value) {
 struct PoolNode {
   const Node* node = nullptr;
   std::string op;
-  Clamp clamp;
+  Clamp clamp = {};
   Dims x;
   Dims y;
   std::uint32_t flags = 0;
@@ -76,8 +76,7 @@ bool LowerPool(Lowering& lowering, NodeId id) {
   const auto y = lowering.DimsOf(node.outputs[0]);
   if (!x || !y || x->size() != 4) return false;
   if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return false;  // indices
-  PoolNode pool{
-      .node = &node, .op = node.op, .clamp = {}, .x = *x, .y = *y, .flags = lowering.Flags(id)};
+  PoolNode pool{.node = &node, .op = node.op, .x = *x, .y = *y, .flags = lowering.Flags(id)};
   if (node.domain == "msc") {
     pool.op = AttrOr(node, "op", std::string());
     const std::optional<Clamp> clamp = ClampOf(ReadFusedAttrs(node).activation);

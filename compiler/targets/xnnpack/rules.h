@@ -26,7 +26,7 @@ struct Clamp {
 /// An activation computed by operators of its own, from one buffer into another. `slope` is for
 /// PRelu.
 struct ActivationCall {
-  Activation activation;
+  Activation activation = {};
   ValueId like = kNoValue;  ///< a value of the same shape
   ValueId slope = kNoValue;
   Layout layout = Layout::kDense;
@@ -39,7 +39,7 @@ struct ActivationCall {
 /// An operator on two operands that broadcast, both in the same layout.
 struct BinaryCall {
   std::string op;  ///< Add, Sub, Mul, Div, Max or Min
-  Clamp clamp;
+  Clamp clamp = {};
   std::vector<std::size_t> a_shape = {};
   std::vector<std::size_t> b_shape = {};
   BufferId a{};

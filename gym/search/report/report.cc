@@ -155,11 +155,7 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
                     .op = layer.op,
                     .shape = layer.shape,
                     .latency_share = TimeOf(run.findings.profiles, 0, layer.name).share,
-                    .chosen = "",
-                    .achieved = TimeOf(run.findings.profiles, 1, layer.name).precision,
-                    .sensitivity = std::nullopt,
-                    .kept = std::nullopt,
-                    .how = ""};
+                    .achieved = TimeOf(run.findings.profiles, 1, layer.name).precision};
     if (run.findings.best) {
       const Strategy& strategy = run.findings.finalists.at(*run.findings.best).strategy;
       const auto& chosen = strategy.quantize.layers;
