@@ -5,8 +5,7 @@
 //
 //   struct LatencyConfig {
 //     int rounds = 30;
-//     template <class Self, class Visit>
-//     static void Fields(Self& self, Visit& visit) {
+//     static void Fields(auto& self, auto& visit) {
 //       visit("rounds", self.rounds, "interleaved rounds", Within{1, 10000});
 //     }
 //   };

@@ -38,8 +38,7 @@ struct ArtefactManifest {
   std::string model_hash;                        ///< GraphHash of the canonical graph
   std::string strategy_hash;
   std::map<std::string, std::string> files;  ///< SHA-256 of graph.json and strategy.json, by name
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-artefact-2"}));
     visit("target", self.target, "target that runs the model, with its options");
     visit("versions", self.versions, "library and instruction set by target");

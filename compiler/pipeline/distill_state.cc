@@ -33,8 +33,7 @@ struct StateHeader {
   std::vector<std::int64_t> sizes;  ///< sizes of the parameters
   bool second = false;
   bool best = false;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("training", self.training, "hash of what is trained");
     visit("step", self.step, "steps done", Within{0, 1e15});
     visit("running_loss", self.running_loss, "sum over the unfinished epoch");

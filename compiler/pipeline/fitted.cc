@@ -25,8 +25,7 @@ struct Entry {
   std::string node;
   std::int64_t input = 0;
   std::vector<std::int64_t> dims;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("node", self.node, "node name");
     visit("input", self.input, "which of its inputs", Within{0, 1e6});
     visit("dims", self.dims, "sizes", Within{0, 1e12});
@@ -35,8 +34,7 @@ struct Entry {
 
 struct Listing {
   std::vector<Entry> weights;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("weights", self.weights, "in the order of their values");
   }
 };

@@ -5,8 +5,7 @@
 //
 //   struct BlasOptions {
 //     std::string library = "openblas";
-//     template <class Self, class Visit>
-//     static void Fields(Self& self, Visit& visit) {
+//     static void Fields(auto& self, auto& visit) {
 //       visit("library", self.library, "BLAS library", Within::OneOf({"openblas", "xsmm"}));
 //     }
 //   };

@@ -23,8 +23,7 @@ struct Entry {
   std::string key;
   std::string value;
   std::string sha256;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-outcome-1"}));
     visit("key", self.key, "key of the value");
     visit("value", self.value, "JSON text of an outcome");

@@ -19,8 +19,7 @@ struct FarmOptions {
   double stop_seconds = 5;        ///< time for a running evaluation to end when told to stop
   std::int64_t max_attempts = 3;  ///< attempts lost on one candidate before it fails
   bool operator==(const FarmOptions&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("beat_seconds", self.beat_seconds, "seconds between two signs of life of a worker",
           Within{0.001, 60});
     visit("ping_seconds", self.ping_seconds, "seconds between two signs of life of the coordinator",

@@ -46,8 +46,7 @@ struct ChildRequest {
   std::int64_t held_out = 0;
   std::int64_t repeats = 1;  ///< of the whole latency measurement, or of profiled runs
   std::int64_t part = 1;     ///< latency: divides the rounds and the time
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("folder", self.folder, "prepared folder");
     visit("mode", self.mode, "what to do");
     visit("strategies", self.strategies, "candidates");
@@ -72,8 +71,7 @@ struct StepProfile {
   double median_ns = 0;
   std::map<std::string, std::string> precisions = {};  ///< like Step::precisions
   bool operator==(const StepProfile&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("name", self.name, "step");
     visit("target", self.target, "target that built the step");
     visit("precision", self.precision, "arithmetic it ran in");
@@ -88,8 +86,7 @@ struct Profile {
   std::vector<StepProfile> steps;
   std::optional<std::string> failure;  ///< why there are no steps
   bool operator==(const Profile&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("steps", self.steps, "steps in order");
     visit("failure", self.failure, "why there are none");
   }
@@ -102,8 +99,7 @@ struct ChildAnswer {
   std::vector<Profile> profiles;          ///< of the uncompressed model, then of each strategy
   std::vector<Strategy> fitted;  ///< kFit: the fitted candidate; a failed fit is in `outcomes`
   std::optional<std::string> user_error;  ///< why the request was rejected
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("outcomes", self.outcomes, "results of the measurement");
     visit("profiles", self.profiles, "times of steps");
     visit("fitted", self.fitted, "the candidate with all values that samples determine");

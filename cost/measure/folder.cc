@@ -22,8 +22,7 @@ namespace {
 struct FitFacts {
   std::string hash;
   FitOptions options;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("hash", self.hash, "hash of samples and options");
     visit("options", self.options, "how they are used");
   }
@@ -42,8 +41,7 @@ struct Manifest {
   std::optional<FitFacts> fit;
   double build_ms = 0;
   double run_ms = 0;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form",
           Within::OneOf({"msc-evaluation-1"}));
     visit("graph_hash", self.graph_hash, "hash of the canonical graph");

@@ -40,8 +40,7 @@ struct EvaluationSettings {
   bool energy = false;  ///< whether to measure energy as well
   LatencyOptions latency;
   bool operator==(const EvaluationSettings&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("target", self.target, "target that runs the uncompressed model");
     visit("threads", self.threads, "number of threads that a candidate runs on", Within{1, 1024});
     visit("samples", self.samples, "samples per trial; 0 = all", Within{0, 1e9});

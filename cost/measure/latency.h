@@ -26,8 +26,7 @@ struct LatencyOptions {
   /// own caches, and no thread of the other library on its cores, as if it ran alone.
   std::int64_t settle_calls = 0;
   bool operator==(const LatencyOptions&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("min_rounds", self.min_rounds, "smallest number of interleaved rounds, if max_ms allows",
           Within{3, 10000});
     visit("max_rounds", self.max_rounds, "largest number of interleaved rounds", Within{3, 10000});

@@ -22,8 +22,7 @@ struct MachineFacts {
   std::string os;      ///< "Debian GNU/Linux 12 (bookworm)"
   /// Versions by name: "compiler", "libc", and those that the caller adds, such as targets.
   std::map<std::string, std::string> libraries;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("cpu", self.cpu, "model of the CPU");
     visit("architecture", self.architecture, "instruction set");
     visit("cpu_flags", self.cpu_flags, "instruction set extensions");

@@ -17,8 +17,7 @@ namespace {
 struct StoredFailure {
   std::string kind;
   std::string detail;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("kind", self.kind, "one of the closed list of reasons");
     visit("detail", self.detail, "one line for a person");
   }
@@ -27,8 +26,7 @@ struct StoredFailure {
 struct StoredResult {
   std::optional<Outcome> outcome;
   std::optional<StoredFailure> failure;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("outcome", self.outcome, "results of the measurement");
     visit("failure", self.failure, "why there are no results");
   }

@@ -20,8 +20,7 @@ struct Energy {
   double ratio_low = 1;         ///< minimum over rounds
   double ratio_high = 1;        ///< maximum over rounds
   bool operator==(const Energy&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("joules", self.joules, "joules per call");
     visit("reference_joules", self.reference_joules, "of the uncompressed model");
     visit("ratio", self.ratio, "median of candidate / reference");
@@ -45,8 +44,7 @@ struct Latency {
   /// Returns whether the interval excludes 1; otherwise the difference is not significant.
   [[nodiscard]] bool significant() const { return ratio_high < 1 || ratio_low > 1; }
   bool operator==(const Latency&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("median_ns", self.median_ns, "nanoseconds per call");
     visit("reference_median_ns", self.reference_median_ns, "of the uncompressed model");
     visit("ratio", self.ratio, "median of candidate / reference");
@@ -79,8 +77,7 @@ struct Quality {
     return 100 * (*reference_accuracy - *accuracy);
   }
   bool operator==(const Quality&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("kl", self.kl, "distillation loss in nats");
     visit("mse", self.mse, "relative squared error");
     visit("agreement", self.agreement, "share of equal arg max");
@@ -103,8 +100,7 @@ struct Outcome {
   /// out.
   std::optional<Quality> held_out = {};
   bool operator==(const Outcome&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("latency", self.latency, "time");
     visit("quality", self.quality, "quality");
     visit("weight_bytes", self.weight_bytes, "size of the weights");

@@ -37,8 +37,7 @@ struct DataConfig {
   /// Whether fewer samples than `count` are accepted. Not a config key: callers set it for a
   /// default `count` that the user did not choose.
   bool or_fewer = false;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format,
           "format of the files; auto = recognised by the name, a folder as images",
           Within::OneOf({"auto", "idx", "npy", "npz", "csv", "folder"}));

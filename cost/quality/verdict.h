@@ -16,8 +16,7 @@ struct QualityLimits {
   std::optional<double> disagreement;   ///< percent of samples (or rows) of another class
   std::optional<double> accuracy_drop;  ///< percentage points
   bool operator==(const QualityLimits&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("distill_loss", self.distill_loss, "nats", Within{-1e30, 1e30});
     visit("disagreement", self.disagreement, "percent", Within{-1e30, 1e30});
     visit("accuracy_drop", self.accuracy_drop, "percentage points", Within{-1e30, 1e30});

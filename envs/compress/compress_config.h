@@ -22,8 +22,7 @@ struct CompressConfig {
   std::int64_t schedules = 0;  ///< number of most expensive kernels to schedule
   RecipeConfig distill = {};
   bool operator==(const CompressConfig&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit(
         "targets", self.targets,
         "targets that may run the model, or pieces of it, besides `target`; empty = only `target`");

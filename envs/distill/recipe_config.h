@@ -19,8 +19,7 @@ struct RecipeConfig {
   std::vector<std::string> schedule = {"cosine"};
   std::int64_t batch = 32;  ///< samples per step, for all recipes
   bool operator==(const RecipeConfig&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("epochs", self.epochs,
           "numbers of epochs to choose from, besides 0, for training a candidate on the "
           "calibration samples to imitate the uncompressed model; empty = no training",

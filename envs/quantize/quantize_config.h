@@ -28,8 +28,7 @@ struct QuantizeConfig {
   /// constant as their weights always do.
   std::vector<std::vector<std::string>> tie = {};
   bool operator==(const QuantizeConfig&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("bits", self.bits,
           "bits to choose from for the weights of int8 layers; the choice with 4 bits is called "
           "\"w4a8\"",

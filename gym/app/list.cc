@@ -26,8 +26,7 @@ struct Row {
   std::string name;
   std::string summary;
   std::vector<std::string> details = {};  ///< lines below the summary
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("name", self.name, "name to request it by");
     visit("summary", self.summary, "summary in one line");
     visit("details", self.details, "lines below the summary");

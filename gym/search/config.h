@@ -23,8 +23,7 @@ struct CalibrationConfig {
   std::optional<std::int64_t> samples;
   std::int64_t batch = 32;
   CalibrationOptions options;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("data", self.data, "samples that resemble the inputs in real use; labels are not needed");
     visit("samples", self.samples,
           "number of calibration samples; null = 512, or all if there are fewer", Within{1, 1e7});
@@ -42,8 +41,7 @@ struct QualityConfig {
   std::int64_t final_samples = 0;
   std::string finalists = "both";
   std::int64_t batch = 50;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("data", self.data, "samples that candidates are judged on");
     visit("samples", self.samples, "number of samples that every trial is judged on",
           Within{1, 1e7});
@@ -64,8 +62,7 @@ struct QualityConfig {
 struct ObjectiveConfig {
   std::vector<std::string> minimize = {"latency", "distill_loss"};
   std::map<std::string, double> subject_to;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("minimize", self.minimize,
           "metrics to minimize: latency, latency_ms, energy (if it can be read), distill_loss, "
           "disagreement, accuracy_drop, weight_bytes, or peak_bytes (the arena of one call: values "
@@ -80,8 +77,7 @@ struct ObjectiveConfig {
 struct StopConfig {
   std::uint64_t plateau = 0;
   std::map<std::string, double> goal;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("plateau", self.plateau,
           "number of consecutive trials without improvement that ends the trials; 0 = never. A "
           "trial is an improvement if it keeps the limits and no earlier one that keeps them is at "
@@ -120,8 +116,7 @@ struct SearchConfig {
   TaskSections sections;  ///< those of the tasks; see section()
   QualityConfig quality;
   cost::LatencyOptions latency;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("model", self.model, "ONNX file, relative to the config file");
     visit("shapes", self.shapes,
           "shapes of inputs with dimensions that the model leaves open, as NAME=1x3x640x640");

@@ -34,8 +34,7 @@ constexpr const char* kCoverFile = "cover.json";
 struct CandidateCost {
   std::optional<double> micros;
   std::string failure;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("micros", self.micros, "microseconds; absent if it cannot run",
           Within{0, Cost::kMaxMicros});
     visit("failure", self.failure, "why it cannot run");
@@ -48,8 +47,7 @@ struct TurnCost {
   std::string from;  ///< a label of the problem: "dense", or a target
   std::string to;
   double micros = 0;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("tensor", self.tensor, "name");
     visit("from", self.from, "dense, or the target that has it channels last");
     visit("to", self.to, "the same form as `from`");
@@ -66,8 +64,7 @@ struct CoverFile {
   std::string rules;  ///< SHA-256 of partition.rules, on which candidates depend
   std::vector<CandidateCost> costs;
   std::vector<TurnCost> turns;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-cover-2"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("targets", self.targets, "targets of the regions");

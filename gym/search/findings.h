@@ -26,8 +26,7 @@ struct LayerSensitivity {
   double mse = 0;                       ///< relative
   std::optional<double> accuracy_drop;  ///< percentage points
   std::string failure;                  ///< why numbers are missing; empty if they are not
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("layer", self.layer, "name of the decision");
     visit("choice", self.choice, "its choice");
     visit("distill_loss", self.distill_loss, "mean KL divergence");
@@ -42,8 +41,7 @@ struct Finalist {
   std::uint64_t trial = 0;
   Strategy strategy;
   Result<cost::Outcome> result = Failure{};
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("trial", self.trial, "number of the trial");
     visit("strategy", self.strategy, "strategy that was measured");
     visit("result", self.result, "outcome or failure");
@@ -55,8 +53,7 @@ struct Finalist {
 struct Rejected {
   std::uint64_t trial = 0;
   Result<cost::Outcome> result = Failure{};  ///< without latency
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("trial", self.trial, "number of the trial");
     visit("result", self.result, "outcome or failure");
   }
@@ -66,8 +63,7 @@ struct Rejected {
 struct Compared {
   std::string target;                        ///< spec
   Result<cost::Outcome> result = Failure{};  ///< without quality
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("target", self.target, "target that ran the uncompressed model");
     visit("result", self.result, "outcome or failure");
   }
@@ -80,8 +76,7 @@ struct Neighbour {
   Result<cost::Outcome> result = Failure{};  ///< on the samples of a trial
   /// Of the winner, on the same samples and timed together.
   Result<cost::Outcome> winner = Failure{};
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("decision", self.decision, "name of the decision");
     visit("choice", self.choice, "choice that replaces that of the winner");
     visit("result", self.result, "outcome or failure");
@@ -93,8 +88,7 @@ struct Neighbour {
 struct RecipeRepeat {
   std::uint64_t seed = 0;
   Result<cost::Outcome> result = Failure{};  ///< quality only
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("seed", self.seed, "seed of the order of samples");
     visit("result", self.result, "outcome or failure");
   }
@@ -112,8 +106,7 @@ struct RecipeFinalist {
   /// Means and margins on held-out samples, if these are judged separately.
   std::map<std::string, double> held_out_metrics;
   std::map<std::string, double> held_out_margins;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("trial", self.trial, "number of the trial");
     JsonText recipe{self.recipe};
     visit("recipe", recipe, "settings of the training");
@@ -152,8 +145,7 @@ struct Findings {
   double used_s = 0;                   ///< part of time_budget_s used by then; 0 = unknown
   std::string pairs;  ///< the best's loss by saturating pair sums (PairsText); empty = none
   std::map<std::string, double> kept;  ///< KeptShares of the best, if it prunes
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("sensitivities", self.sensitivities, "losses with one decision changed alone");
     visit("probed", self.probed,
           "number of decisions that have a sensitivity, or would with more time",

@@ -22,8 +22,7 @@ struct KernelsFile {
   std::string format = "msc-kernels-1";
   std::string model_hash;
   std::vector<ScheduledKernel> kernels;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-kernels-1"}));
     visit("model_hash", self.model_hash, "hash of the canonical graph");
     visit("kernels", self.kernels, "kernels with their schedules");

@@ -15,8 +15,7 @@ struct LayerEntry {
   std::string op;     ///< "Conv"
   std::string shape;  ///< of its input, then of its kernel: "1x80x14x14, 3x3, 80 groups"
   bool operator==(const LayerEntry&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("name", self.name, "name of the node");
     visit("op", self.op, "operator");
     visit("shape", self.shape, "shapes of its input and its kernel");

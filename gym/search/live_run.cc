@@ -24,8 +24,7 @@ std::string Made(const RunPaths& paths) {
 struct TimeFile {
   std::string format = "msc-time-1";
   double used = 0;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-time-1"}));
     visit("used", self.used, "seconds", Within{0, 1e12});
   }

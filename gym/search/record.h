@@ -30,8 +30,7 @@ struct SearchSetup {
   std::map<std::string, std::vector<Precision>> unsupported = {};
   std::uint64_t known = 0;       ///< trials that an earlier search had measured (seeds.h)
   EstimateTable estimates = {};  ///< that the agent started from
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("config", self.config, "resolved config");
     visit("machine", self.machine, "machine of the coordinator, and versions");
     visit("model_hash", self.model_hash, "hash of the canonical graph");

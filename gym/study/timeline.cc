@@ -18,8 +18,7 @@ struct TaskRecord {
   std::uint64_t seq = 0;
   std::string type = "task";
   TaskSpan task;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     constexpr double kMaxSeconds = 1e9;
     visit("seq", self.seq, "place in the journal");
     visit("type", self.type, "kind of record", Within::OneOf({"task"}));

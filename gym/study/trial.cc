@@ -22,8 +22,7 @@ constexpr double kLatestSeconds = 253402300799;  // end of the year 9999
 struct FailureRecord {
   std::string kind;
   std::string detail;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("kind", self.kind, "why it failed");
     visit("detail", self.detail, "description for a reader");
   }
@@ -42,8 +41,7 @@ struct TrialRecord {
   std::vector<std::map<std::string, double>> rough_metrics;
   bool dropped = false;
   double finished = 0;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("seq", self.seq, "place in the journal");
     visit("type", self.type, "kind of record", Within::OneOf({"trial"}));
     visit("trial", self.trial, "number of the trial");
@@ -63,8 +61,7 @@ struct HeaderRecord {
   std::uint64_t seq = 0;
   std::string type = "study";
   StudyHeader header;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("seq", self.seq, "place in the journal");
     visit("type", self.type, "kind of record", Within::OneOf({"study"}));
     visit("format", self.header.format, "version of the records", Within{.least = 1});

@@ -79,8 +79,7 @@ struct CalibrationOptions {
   bool affine = false;                ///< u8 with a zero point if values have both signs
   std::int64_t bits = 8;              ///< width of the integers, 2 to 8
   bool operator==(const CalibrationOptions&) const = default;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("method", self.method, "how a scale is chosen from observed values",
           Within::OneOf({"minmax", "percentile", "entropy", "mse"}));
     visit("percentile", self.percentile,

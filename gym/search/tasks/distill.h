@@ -17,8 +17,7 @@ struct DistillConfig {
   std::int64_t weight_bits = 0;
   std::optional<std::int64_t> samples;
   std::int64_t batch = 128;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit(
         "weight_bits", self.weight_bits,
         "2 to 8 = all layers in int8, with weights of this many bits; 0 = precisions of `strategy`",

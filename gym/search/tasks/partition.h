@@ -22,8 +22,7 @@ struct PartitionConfig {
   std::map<std::string, std::string> pin;
   bool learned = false;
   std::vector<double> prices = {1, 3, 10, 30, 100, 1000, 1e6};
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("targets", self.targets,
           "targets with their options, as in `mscgym partition --targets`");
     visit("learned", self.learned,

@@ -26,8 +26,7 @@ struct PruneConfig {
   bool reconstruct = true;
   double ridge = 1e-3;
   std::int64_t positions = 16;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("score", self.score,
           "score that chooses which channels stay: a norm or distance of weights (l1, l2, fpgm), "
           "random, or the error on the calibration samples (energy, obs, and taylor, which uses "

@@ -14,8 +14,7 @@ struct ScheduleConfig {
   static constexpr std::string_view kSection = "schedule";
   static constexpr std::string_view kSectionHelp = "how kernels are written";
   std::int64_t choices = 16;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("choices", self.choices,
           "number of schedules to choose from for each kernel, the most promising first",
           Within{2, 10000});

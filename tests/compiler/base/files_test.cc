@@ -151,8 +151,7 @@ TEST_F(Files, KeepScratchDataWithoutAName) {
 struct Inner {
   std::string word = "b";
   float ratio = 0.5F;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("word", self.word, "a word", Within::OneOf({"a", "b"}));
     visit("ratio", self.ratio, "a ratio");
   }
@@ -166,8 +165,7 @@ struct Config {
   std::optional<std::int64_t> limit;
   std::vector<Inner> inner;
   std::map<std::string, double> scales;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("rounds", self.rounds, "rounds", Within{1, 100});
     visit("small", self.small, "small");
     visit("share", self.share, "share", Within{0, 1});
@@ -202,8 +200,7 @@ struct Strings {
   std::vector<Colour> list;
   std::map<std::string, Colour> map;
   Inner inner;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("colour", self.colour, "colour");
     visit("list", self.list, "list");
     visit("map", self.map, "map");

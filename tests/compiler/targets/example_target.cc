@@ -16,8 +16,7 @@ namespace {
 // 1. Options: one field list. `example:inplace=false` makes a second target of this kind.
 struct ExampleOptions {
   bool inplace = true;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("inplace", self.inplace, "write Relu over its input where nobody else reads that");
   }
 };

@@ -42,8 +42,7 @@ struct AbacusOptions {
   std::int64_t rods = 10;
   std::string beads = "wood";
   bool fast = false;
-  template <class Self, class Visit>
-  static void Fields(Self& self, Visit& visit) {
+  static void Fields(auto& self, auto& visit) {
     visit("rods", self.rods, "how many", Within{1, 20});
     visit("beads", self.beads, "made of", Within::OneOf({"wood", "bone"}));
     visit("fast", self.fast, "hurry");
