@@ -1,10 +1,9 @@
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "compiler/base/formatted.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 
@@ -19,9 +18,8 @@ bool RunLogged(const Pass& pass, Graph& graph, const std::function<void(const st
   const bool changed = pass.run(graph);
   if (log) {
     const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    std::array<char, 32> ms{};
-    std::snprintf(ms.data(), ms.size(), "%.1f ms", took.count());  // NOLINT: no locale
-    log(pass.name + ": " + (changed ? "changed" : "unchanged") + ", " + ms.data());
+    log(pass.name + ": " + (changed ? "changed" : "unchanged") +
+        Formatted(", %.1f ms", took.count()));
   }
   return changed;
 }

@@ -1,14 +1,13 @@
 #include "compiler/pipeline/export_cpp.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/formatted.h"
 #include "compiler/codegen/cpp/package.h"
 #include "compiler/ops/declared.h"
 #include "compiler/ops/op.h"
@@ -162,10 +161,9 @@ double CheckedDifference(const std::vector<Tensor>& wanted, const std::vector<Te
     most = std::max(most, difference(wanted[i], got[i]));
   }
   if (most <= limit) return most;
-  std::array<char, 96> text{};
-  std::snprintf(text.data(), text.size(), "%.2g of their range; rounding explains %.2g", most,
-                limit);
-  throw UserError(who + " differ on the example by " + text.data() + ", so nothing was written");
+  throw UserError(who + " differ on the example by " +
+                  Formatted("%.2g of their range; rounding explains %.2g", most, limit) +
+                  ", so nothing was written");
 }
 
 }  // namespace

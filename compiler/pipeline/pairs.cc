@@ -1,13 +1,12 @@
 #include "compiler/pipeline/pairs.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <span>
 #include <vector>
 
+#include "compiler/base/formatted.h"
 #include "compiler/compress/prune/linear_form.h"
 #include "compiler/compress/quantize/grid.h"
 #include "compiler/pipeline/batch.h"
@@ -146,12 +145,10 @@ std::optional<WorstPairs> FindWorstPairs(const std::map<std::string, PairSums>& 
 }
 
 std::string PairsText(const WorstPairs& worst, bool has_vnni) {
-  std::array<char, 32> percent{};
-  std::snprintf(percent.data(), percent.size(), "%.2f %%", 100 * worst.saturated);
   return std::string(has_vnni ? "note" : "warning") +
          ": kernels that add 8-bit products in 16 bits, as libraries do on CPUs without VNNI, "
          "would be wrong in up to " +
-         percent.data() + " of a layer's outputs ('" + worst.layer +
+         Formatted("%.2f %%", 100 * worst.saturated) + " of a layer's outputs ('" + worst.layer +
          "'); weights of 7 bits rule that out" + (has_vnni ? ". This CPU has VNNI" : "");
 }
 

@@ -1,8 +1,6 @@
 #include "cost/partition/measuring_time.h"
 
-#include <algorithm>
-#include <array>
-#include <cstdio>
+#include "compiler/base/formatted.h"
 
 namespace msc::cost {
 namespace {
@@ -34,19 +32,12 @@ std::string MeasuringTime::Text(const RegionMeter::Progress& now, double seconds
   begun_ = true;
   heard_ = now;
   heard_at_ = seconds;
-  std::array<char, 96> text{};
-  if (now.compiled < now.groups) {
-    std::snprintf(text.data(), text.size(), "compiling code for %zu regions", now.runners);
-  } else {
-    std::snprintf(text.data(), text.size(), "measured %zu of %zu regions", now.measured,
-                  now.runners);
-  }
-  std::string said = text.data();
-  if (const auto left = left_.Seconds()) {
-    std::snprintf(text.data(), text.size(), ", about %.0f s left for this", *left);
-    said += text.data();
-  }
-  return said;
+  const std::string said =
+      now.compiled < now.groups
+          ? Formatted("compiling code for %zu regions", now.runners)
+          : Formatted("measured %zu of %zu regions", now.measured, now.runners);
+  const auto left = left_.Seconds();
+  return left ? said + Formatted(", about %.0f s left for this", *left) : said;
 }
 
 }  // namespace msc::cost

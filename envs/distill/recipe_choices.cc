@@ -1,21 +1,18 @@
 #include "envs/distill/recipe_choices.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <set>
 #include <type_traits>
 
 #include "compiler/base/error.h"
+#include "compiler/base/formatted.h"
 
 namespace msc::envs {
 namespace {
 
 std::string Word(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%g", value);
-  return text.data();
+  return Formatted("%g", value);
 }
 
 std::string Word(std::int64_t value) {
@@ -59,7 +56,7 @@ void RecipeChoices::Add(const std::string& name, const std::vector<T>& values,
     return;
   }
   const bool named = words == RecipeWords::kNamed;
-  gym::Decision decision{.name = named ? "distill " + name : name, .choices = {}};
+  gym::Decision decision{.name = named ? "distill " + name : name};
   if constexpr (std::is_arithmetic_v<T>) {
     decision.quantity = name;
     decision.values.assign(values.begin(), values.end());

@@ -1,14 +1,13 @@
 #include "envs/partition/partition_env.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/formatted.h"
 #include "compiler/partition/search/search.h"
 
 namespace msc::envs {
@@ -16,12 +15,6 @@ namespace {
 
 constexpr const char* kId = "Partition-v0";
 constexpr const char* kExact = "exact";
-
-std::string PriceText(double micros) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%g", micros);
-  return text.data();
-}
 
 /// Returns the prices in ascending order, with 0, at which only the costs of regions count.
 std::vector<double> PricesOf(const PartitionContext& context) {
@@ -123,11 +116,10 @@ class PartitionProblem final : public StrategyProblem {
 
   // The first decision is the price; decision i + 1 is node i.
   void MakeDecisions() {
-    decisions_.push_back(
-        {.name = "boundary_us", .choices = {}, .quantity = "boundary_us", .values = prices_});
-    for (const double price : prices_) decisions_[0].choices.push_back(PriceText(price));
+    decisions_.push_back({.name = "boundary_us", .quantity = "boundary_us", .values = prices_});
+    for (const double price : prices_) decisions_[0].choices.push_back(Formatted("%g", price));
     for (std::size_t node = 0; node < cover().flow.size(); ++node) {
-      decisions_.push_back({.name = cover().flow.node(node).name, .choices = {}});
+      decisions_.push_back({.name = cover().flow.node(node).name});
       std::vector<std::string>& choices = decisions_.back().choices;
       for (const CandidateRegion& candidate : cover().candidates) {
         if (!candidate.cost.known() || !candidate.nodes.Contains(node)) continue;
@@ -321,7 +313,7 @@ class CoverEvaluator final : public cost::Evaluator {
     std::vector<std::uint32_t> chosen;
     std::vector<PartitionRegion> regions = strategy.partition;
     if (regions.empty()) {
-      regions.push_back({.nodes = {}, .target = strategy.target});
+      regions.push_back({.target = strategy.target});
       for (const FlowNode& node : problem_->flow.nodes()) regions[0].nodes.push_back(node.name);
     }
     for (const PartitionRegion& region : regions) {

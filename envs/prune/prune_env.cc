@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <optional>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/formatted.h"
 #include "compiler/base/hash.h"
 #include "compiler/compress/prune/choose.h"
 #include "envs/common/quantity.h"
@@ -17,12 +17,6 @@ namespace msc::envs {
 namespace {
 
 constexpr const char* kId = "Prune-v0";
-
-std::string Word(double density) {
-  std::array<char, 16> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", density);
-  return text.data();
-}
 
 UnitScores ScoresOf(const Graph& graph, const ChannelContext& context, const PruneSpace& space) {
   if (context.unit_scores.empty()) return ScoreWeights(graph, space, ScoreMethod::kL2, 0);
@@ -119,7 +113,7 @@ class PruneProblem final : public StrategyProblem {
         assignment.push_back(choices_.Nearest(i, density));
       }
       assignment.resize(decisions_.size(), 0);
-      anchors.emplace_back(Word(density), std::move(assignment));
+      anchors.emplace_back(Formatted("%.3g", density), std::move(assignment));
     }
     return anchors;
   }
@@ -151,8 +145,8 @@ PruneChoices::PruneChoices(std::shared_ptr<const Graph> graph, const ChannelCont
     std::vector<double> densities = Distinct(available_, kept, units);
     if (densities.size() < 2) continue;
     gym::Decision decision{
-        .name = group.name, .choices = {}, .quantity = std::string(kDensity), .values = densities};
-    for (const double density : densities) decision.choices.push_back(Word(density));
+        .name = group.name, .quantity = std::string(kDensity), .values = densities};
+    for (const double density : densities) decision.choices.push_back(Formatted("%.3g", density));
     decisions_.push_back(std::move(decision));
     densities_.push_back(std::move(densities));
   }
@@ -160,7 +154,7 @@ PruneChoices::PruneChoices(std::shared_ptr<const Graph> graph, const ChannelCont
 
 std::optional<gym::Decision> PruneChoices::AlignDecision() const {
   if (align_ != 0) return std::nullopt;
-  gym::Decision decision{.name = "align", .choices = {}, .quantity = "align"};
+  gym::Decision decision{.name = "align", .quantity = "align"};
   for (const std::int64_t align : kAlignments) {
     decision.choices.push_back("x" + std::to_string(align));
     decision.values.push_back(static_cast<double>(align));

@@ -9,6 +9,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 #include "compiler/base/rng.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/compress/quantize/quantize.h"
@@ -181,9 +182,8 @@ bool HaveOneForm(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 }
 
 std::string DiffersText(const BenchRow& from, double error) {
-  char text[80] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-  std::snprintf(text, sizeof text, " by %.2g of their range or size", error);
-  return "outputs differ from those of " + from.target + " " + from.variant + text;
+  return "outputs differ from those of " + from.target + " " + from.variant +
+         Formatted(" by %.2g of their range or size", error);
 }
 
 /// Returns a few batches of random inputs. UserError if an input has no batch dimension.
@@ -329,7 +329,7 @@ std::map<std::string, BenchNode> NodesOf(const Graph& lowered, const Graph& grap
   std::map<std::string, BenchNode> nodes;
   for (const NodeId id : lowered.order()) {
     BenchNode& node = nodes[lowered.node(id).name];
-    node = {.cost = CostOf(lowered, id), .kind = LayerKind(lowered, id), .origins = {}};
+    node = {.cost = CostOf(lowered, id), .kind = LayerKind(lowered, id)};
     const std::optional<IndexSet> found = origins.Of(id);
     if (!found) continue;
     found->ForEach([&](std::size_t i) {

@@ -1,9 +1,7 @@
 #include "compiler/pipeline/distill.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -17,6 +15,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 #include "compiler/codegen/cpp/isa.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/batch.h"
@@ -150,10 +149,8 @@ class Watch {
     std::string text =
         "[" + phase_ + "] " + std::to_string(progress.done) + "/" + std::to_string(progress.total);
     if (phase_ == "train") {
-      std::array<char, 96> figures{};
-      std::snprintf(figures.data(), figures.size(), ", epoch %lld, loss %.5f, rate %.2e",
-                    static_cast<long long>(progress.epoch + 1), progress.loss, progress.rate);
-      text += figures.data();
+      text += Formatted(", epoch %lld, loss %.5f, rate %.2e",
+                        static_cast<long long>(progress.epoch + 1), progress.loss, progress.rate);
     }
     if (done > 0) {
       const std::chrono::duration<double> spent = now - began_;

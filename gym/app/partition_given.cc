@@ -2,16 +2,15 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
-#include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 
 namespace msc::gym {
 namespace {
@@ -73,9 +72,7 @@ class Giver {
   [[nodiscard]] double Number(const json& value, const std::string& key, double most) const {
     const double number = value.is_number() ? value.get<double>() : -1;
     if (!(number >= 0 && number <= most)) {
-      char text[32] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-      std::snprintf(text, sizeof text, "%g", most);
-      Reject("'" + key + "' is not a number from 0 to " + text);
+      Reject("'" + key + Formatted("' is not a number from 0 to %g", most));
     }
     return number;
   }
@@ -155,26 +152,20 @@ GivenCosts ReadCosts(const std::string& path, CoverProblem& problem) {
 
 void DescribeGiven(const GivenCosts& given, const cost::PartitionStudyResult& result,
                    double seconds, std::int64_t peak_bytes, PartitionView& view) {
-  const auto text = [](const char* format, auto... values) {
-    char line[200] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-    std::snprintf(line, sizeof line, format, values...);
-    return std::string(line);
-  };
   constexpr double kMiB = 1 << 20;
   const cost::TimedPartition& best = result.plans[*result.best];
-  view.summary = text(
-      "%s, %zu regions: the given costs sum to %.3f ms; nothing was "
-      "measured",
-      best.name.c_str(), best.chosen.size(), 1e-3 * *best.predicted_micros);
+  view.summary = Formatted("%s, %zu regions: the given costs sum to %.3f ms; nothing was measured",
+                           best.name.c_str(), best.chosen.size(), 1e-3 * *best.predicted_micros);
   view.facts = {
-      text("%zu candidates have a given cost", given.given),
-      text("lower bound of the sum of regions %.1f us, optimality gap %.2f %%", result.lower_bound,
-           100 * result.gap),
-      text("%.1f s in all: reading costs %.1f, searching %.3f, reading the model and proposing "
-           "regions %.1f",
-           seconds, given.seconds, result.seconds.search,
-           seconds - given.seconds - result.seconds.all),
-      text("peak memory: %.0f MiB", static_cast<double>(peak_bytes) / kMiB)};
+      Formatted("%zu candidates have a given cost", given.given),
+      Formatted("lower bound of the sum of regions %.1f us, optimality gap %.2f %%",
+                result.lower_bound, 100 * result.gap),
+      Formatted(
+          "%.1f s in all: reading costs %.1f, searching %.3f, reading the model and proposing "
+          "regions %.1f",
+          seconds, given.seconds, result.seconds.search,
+          seconds - given.seconds - result.seconds.all),
+      Formatted("peak memory: %.0f MiB", static_cast<double>(peak_bytes) / kMiB)};
 }
 
 }  // namespace msc::gym

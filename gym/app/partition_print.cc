@@ -10,19 +10,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/base/formatted.h"
 #include "gym/search/learned_facts.h"
 
 namespace msc::gym {
 namespace {
 
-std::string Text(const char* format, double value) {
-  char text[128] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
 std::string Micros(std::optional<double> micros) {
-  return micros ? Text("%.1f", *micros) : "-";
+  return micros ? Formatted("%.1f", *micros) : "-";
 }
 
 /// Returns the candidate that is the whole graph on one target.
@@ -66,14 +61,14 @@ void Compare(const Rivals& rivals, const CandidateRegion& chosen, PartitionBox& 
   const double factor = next->cost.micros() / std::max(chosen.cost.micros(), 1e-9);
   const bool whole = chosen.nodes.Count() == chosen.nodes.universe();
   if (factor < 1 && whole) {
-    box.why =
-        Text("%.2fx as fast as the next best as a region, but faster as a whole model", factor);
+    box.why = Formatted("%.2fx as fast as the next best as a region, but faster as a whole model",
+                        factor);
     return;
   }
-  box.why =
-      factor >= 1
-          ? Text("%.2fx as fast as the next best", factor)
-          : Text("%.2fx as fast as the next best, which would make other parts slower", factor);
+  box.why = factor >= 1
+                ? Formatted("%.2fx as fast as the next best", factor)
+                : Formatted("%.2fx as fast as the next best, which would make other parts slower",
+                            factor);
 }
 
 PartitionBox BoxOf(const CoverProblem& problem, const Rivals& rivals,
@@ -151,29 +146,30 @@ std::string NameOf(const cost::TimedPartition& plan) {
 
 std::string Where(const PartitionOutcome& outcome) {
   const cost::StudySeconds& s = outcome.result->seconds;
-  return Text("%.1f s in all: ", outcome.seconds) + Text("compiling kernels %.1f, ", s.kernels) +
-         Text("building regions %.1f and ", s.build_regions) +
-         Text("timing them %.1f, ", s.time_regions) +
-         Text("building whole plans %.1f and ", s.build_plans) +
-         Text("timing them %.1f, ", s.time_plans) +
-         Text("waiting for cores in use by other measurements %.1f, ", s.waiting) +
-         Text("searching %.3f, ", s.search) +
-         Text("looking up known costs %.1f, ", s.all - s.kernels - s.build_regions -
-                                                   s.time_regions - s.build_plans - s.time_plans -
-                                                   s.waiting - s.search) +
-         Text("reading the model and proposing regions %.1f", outcome.seconds - s.all);
+  return Formatted("%.1f s in all: ", outcome.seconds) +
+         Formatted("compiling kernels %.1f, ", s.kernels) +
+         Formatted("building regions %.1f and ", s.build_regions) +
+         Formatted("timing them %.1f, ", s.time_regions) +
+         Formatted("building whole plans %.1f and ", s.build_plans) +
+         Formatted("timing them %.1f, ", s.time_plans) +
+         Formatted("waiting for cores in use by other measurements %.1f, ", s.waiting) +
+         Formatted("searching %.3f, ", s.search) +
+         Formatted("looking up known costs %.1f, ", s.all - s.kernels - s.build_regions -
+                                                        s.time_regions - s.build_plans -
+                                                        s.time_plans - s.waiting - s.search) +
+         Formatted("reading the model and proposing regions %.1f", outcome.seconds - s.all);
 }
 
 std::string Summary(const cost::PartitionStudyResult& result) {
   const cost::TimedPartition& best = result.plans[*result.best];
   if (!best.measured_micros) return best.name;
-  const std::string time = Text("%.3f ms", best.measured_micros.value() * 1e-3);
+  const std::string time = Formatted("%.3f ms", best.measured_micros.value() * 1e-3);
   if (best.chosen.empty()) {
     return best.name + " alone is fastest: " + time +
            "; no combination of targets was faster beyond the noise";
   }
   return best.name + ", " + std::to_string(best.chosen.size()) + " regions, is fastest: " + time +
-         Text(", %.3fx as fast as the fastest single target", 1 / best.ratio);
+         Formatted(", %.3fx as fast as the fastest single target", 1 / best.ratio);
 }
 
 nlohmann::ordered_json Number(std::optional<double> value) {
@@ -224,9 +220,6 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
                      .regions = std::max<std::size_t>(plan.chosen.size(), 1),
                      .predicted_micros = plan.predicted_micros,
                      .measured_micros = plan.measured_micros,
-                     .ratio = {},
-                     .ratio_low = {},
-                     .ratio_high = {},
                      .note = plan.failure,
                      .best = i == *result.best};
     if (plan.measured_micros) {
@@ -245,16 +238,16 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
           " known from the cache or regions of the same structure; layout conversions of images: " +
           std::to_string(outcome.turns.measured) + " measured, " +
           std::to_string(outcome.turns.found) + " known",
-      "lower bound of the sum of regions " + Text("%.1f us", result.lower_bound) +
-          ", optimality gap " + Text("%.2f %%", 100 * result.gap) +
+      "lower bound of the sum of regions " + Formatted("%.1f us", result.lower_bound) +
+          ", optimality gap " + Formatted("%.2f %%", 100 * result.gap) +
           (result.bound_proven ? "" : ", if the bounds of costs that were not requested are true") +
           (result.unmeasured > 0 ? ", among regions that were measured" : "") +
-          "; boundaries add " + Text("%.2f us per region", result.boundary.micros_per_region) +
-          Text(" and %.3f ns per byte to the sum", 1e3 * result.boundary.micros_per_byte),
+          "; boundaries add " + Formatted("%.2f us per region", result.boundary.micros_per_region) +
+          Formatted(" and %.3f ns per byte to the sum", 1e3 * result.boundary.micros_per_byte),
       Where(outcome),
-      "peak memory: " + Text("%.0f MiB in this process, ", MiB(outcome.peak_bytes)) +
-          Text("%.0f MiB in the largest process that compiled or timed",
-               MiB(outcome.child_peak_bytes))};
+      "peak memory: " + Formatted("%.0f MiB in this process, ", MiB(outcome.peak_bytes)) +
+          Formatted("%.0f MiB in the largest process that compiled or timed",
+                    MiB(outcome.child_peak_bytes))};
   for (const cost::NoPlan& none : result.without_plan) {
     view.facts.push_back(none.search + " gave no plan: " + none.why);
   }
@@ -303,7 +296,8 @@ void PrintPartition(const PartitionView& view) {
     const bool both = row.predicted_micros && row.measured_micros;
     std::printf(
         " %8s   ",
-        both ? Text("%+.1f %%", 100 * (*row.measured_micros / *row.predicted_micros - 1)).c_str()
+        both ? Formatted("%+.1f %%", 100 * (*row.measured_micros / *row.predicted_micros - 1))
+                   .c_str()
              : "-");
     if (row.ratio) {
       std::printf("%.3f [%.3f, %.3f]\n", *row.ratio, *row.ratio_low, *row.ratio_high);

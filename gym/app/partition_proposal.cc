@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/base/formatted.h"
 #include "cost/partition/propose.h"
 
 namespace msc::gym {
@@ -88,17 +89,9 @@ void PrintJson(const CoverProblem& problem, const std::vector<Row>& rows, const 
 }
 
 std::string CostText(const Row& row) {
-  char text[32] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-  if (row.micros) {
-    std::snprintf(text, sizeof text, "%.1f us", *row.micros);
-  } else if (row.known) {
-    return "does not run";
-  } else if (row.as) {
-    std::snprintf(text, sizeof text, "same as %zu", *row.as + 1);
-  } else {
-    std::snprintf(text, sizeof text, "%.2f s", row.Seconds());
-  }
-  return text;
+  if (row.micros) return Formatted("%.1f us", *row.micros);
+  if (row.known) return "does not run";
+  return row.as ? Formatted("same as %zu", *row.as + 1) : Formatted("%.2f s", row.Seconds());
 }
 
 void PrintRows(const std::vector<Row>& rows) {

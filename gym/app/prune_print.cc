@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/fields.h"
+#include "compiler/base/formatted.h"
 #include "gym/app/quality_print.h"
 
 namespace msc::gym {
@@ -16,11 +17,7 @@ double Percent(double part, double whole) {
 }
 
 std::string Share(const std::optional<double>& value) {
-  if (!value) return "-";
-  std::string text(16, '\0');
-  text.resize(
-      static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%.1f %%", 100 * *value)));
-  return text;
+  return value ? Formatted("%.1f %%", 100 * *value) : "-";
 }
 
 void PrintTimes(const PruneReport& report) {

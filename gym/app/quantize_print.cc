@@ -7,18 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 #include "compiler/base/ranks.h"
 #include "compiler/pipeline/pairs.h"
 #include "gym/app/quality_print.h"
 
 namespace msc::gym {
 namespace {
-
-std::string Number(const char* form, double value) {
-  std::string text(32, '\0');
-  text.resize(static_cast<std::size_t>(std::snprintf(text.data(), text.size(), form, value)));
-  return text;
-}
 
 /// Returns the text as a field of a CSV file.
 std::string Quoted(std::string text) {
@@ -29,7 +24,7 @@ std::string Quoted(std::string text) {
 }
 
 std::string Share(const std::optional<double>& value) {
-  return value ? Number("%.5f", *value) : "-";
+  return value ? Formatted("%.5f", *value) : "-";
 }
 
 std::string Achieved(const QuantizeReport& report, const std::string& layer) {
@@ -121,8 +116,9 @@ void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::str
       return;
     }
     const auto drop = AccuracyDrop(judged);
-    text += "," + Number("%.9g", judged.quality.kl) + "," + Number("%.9g", judged.quality.mse) +
-            "," + Number("%.9g", judged.cosine) + "," + (drop ? Number("%.4f", *drop) : "");
+    text += "," + Formatted("%.9g", judged.quality.kl) + "," +
+            Formatted("%.9g", judged.quality.mse) + "," + Formatted("%.9g", judged.cosine) + "," +
+            (drop ? Formatted("%.4f", *drop) : "");
   };
   const auto add_failure = [&](const Judged& judged) {
     text += "," + (judged.failure.empty() ? "" : Quoted(judged.failure));

@@ -1,15 +1,14 @@
 #include "gym/app/scale_table.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstdint>
-#include <cstdio>
 #include <map>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 
 namespace msc::gym {
 namespace {
@@ -41,10 +40,8 @@ void WriteScaleTable(const QuantizePlan& plan, const std::string& path) {
   std::map<std::string, double> ranges;
   for (const auto& [value, scale] : plan.activations) {
     const double range = RangeOf(scale);
-    std::array<char, 16> digits{};
-    std::snprintf(digits.data(), digits.size(), "%08x",
-                  std::bit_cast<std::uint32_t>(static_cast<float>(range / 127)));
-    text += value + ": " + digits.data() + "\n";
+    const auto bits = std::bit_cast<std::uint32_t>(static_cast<float>(range / 127));
+    text += value + Formatted(": %08x\n", bits);
     ranges[value] = range;
   }
   WriteFileAtomic(path, path.ends_with(".json") ? ToJsonText(ranges, 1) + "\n" : text);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <utility>
@@ -11,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/duration_text.h"
+#include "compiler/base/formatted.h"
 #include "envs/common/evaluation.h"
 #include "gym/search/probes.h"
 
@@ -22,12 +22,6 @@ using Clock = std::chrono::steady_clock;
 /// Limit on neighbours that are timed together, since the weights of all are in memory.
 constexpr std::size_t kGroup = 8;
 constexpr std::int64_t kMaxParts = 16;  // of the time of a measurement
-
-std::string Formatted(const char* format, double value) {
-  char text[64] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
 
 /// A neighbour to measure.
 struct Step {

@@ -1,17 +1,8 @@
 #include "gym/search/learned_facts.h"
 
-#include <cstdio>
+#include "compiler/base/formatted.h"
 
 namespace msc::gym {
-namespace {
-
-std::string Text(const char* format, double value) {
-  char text[128] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-}  // namespace
 
 std::vector<std::string> LearnedFacts(const cost::LearnedUse& use) {
   std::vector<std::string> facts;
@@ -19,17 +10,18 @@ std::vector<std::string> LearnedFacts(const cost::LearnedUse& use) {
     std::string fact = "learned for " + target + ": " + std::to_string(error.samples) +
                        " regions of " + std::to_string(error.models) + " models";
     if (error.correlation != 0) {
-      fact += Text("; on models left out of the fit: rank correlation %.2f", error.correlation) +
-              Text(", half of the costs are off by less than %.0f %%", 100 * error.typical) +
-              Text(", 95 %% of them by no more than %.2fx", error.factor);
+      fact +=
+          Formatted("; on models left out of the fit: rank correlation %.2f", error.correlation) +
+          Formatted(", half of the costs are off by less than %.0f %%", 100 * error.typical) +
+          Formatted(", 95 %% of them by no more than %.2fx", error.factor);
     }
     facts.push_back(fact + (error.trusted ? "" : "; not used for predictions"));
   }
   if (use.here.regions > 1) {
     facts.push_back("predictions of " + std::to_string(use.here.regions) +
                     " costs against their later measurement: rank correlation " +
-                    Text("%.2f", use.here.correlation) +
-                    Text(", half are off by less than %.0f %%", 100 * use.here.typical));
+                    Formatted("%.2f", use.here.correlation) +
+                    Formatted(", half are off by less than %.0f %%", 100 * use.here.typical));
   }
   if (use.skipped > 0) {
     facts.push_back(std::to_string(use.skipped) +

@@ -1,10 +1,9 @@
 #include "gym/search/phase_time.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <string>
 
+#include "compiler/base/formatted.h"
 #include "gym/search/held_out.h"
 #include "gym/search/probes.h"
 
@@ -102,13 +101,8 @@ double SecondsOfTrial(std::span<const Trial> trials) {
 }
 
 std::string UsedText(double used, double budget) {
-  std::array<char, 96> text{};
-  if (budget > 0) {
-    std::snprintf(text.data(), text.size(), "%.1f s used of time_budget_s %.6g", used, budget);
-  } else {
-    std::snprintf(text.data(), text.size(), "%.1f s used", used);
-  }
-  return text.data();
+  const std::string text = Formatted("%.1f s used", used);
+  return budget > 0 ? text + Formatted(" of time_budget_s %.6g", budget) : text;
 }
 
 }  // namespace msc::gym

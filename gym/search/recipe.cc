@@ -1,7 +1,6 @@
 #include "gym/search/recipe.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 #include "compiler/ir/serialize.h"
 #include "cost/measure/machine.h"
 #include "envs/common/evaluation.h"
@@ -86,9 +86,7 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
     const Trial& best = study.trials[*study.best];
     text += "best so far, not trained again: trial " + std::to_string(best.number);
     for (const auto& [metric, value] : best.evaluation.metrics) {
-      char part[64] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-      std::snprintf(part, sizeof part, " %.6g", value);
-      text += ", " + metric + part;
+      text += ", " + metric + Formatted(" %.6g", value);
     }
     text += "\n";
   }
@@ -205,7 +203,7 @@ std::optional<bool> ReachesGoal(const Finishing& with, const std::vector<Trial>&
                                 Findings& findings) {
   if (!Finish(with, claims, findings) || !AllTrained(findings)) return std::nullopt;
   if (!findings.best) return false;
-  const Objective goal{.minimize = {}, .subject_to = ToStopRules(with.config.stop).goal};
+  const Objective goal{.subject_to = ToStopRules(with.config.stop).goal};
   return Violation(goal, EvaluationOf(findings.recipes[*findings.best])) <= 0;
 }
 

@@ -4,10 +4,9 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
-#include <utility>
 
 #include "compiler/base/duration_text.h"
+#include "compiler/base/formatted.h"
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
 #include "gym/search/winner.h"
@@ -248,14 +247,9 @@ namespace {
 std::string MeanText(const Numbers& means, const Numbers& margins, const std::string& metric) {
   const auto mean = means.find(metric);
   if (mean == means.end()) return "-";
-  std::array<char, 64> text{};
   const auto margin = margins.find(metric);
-  if (margin == margins.end()) {
-    std::snprintf(text.data(), text.size(), "%.6g", mean->second);
-  } else {
-    std::snprintf(text.data(), text.size(), "%.4g \xC2\xB1 %.2g", mean->second, margin->second);
-  }
-  return text.data();
+  if (margin == margins.end()) return Formatted("%.6g", mean->second);
+  return Formatted("%.4g \xC2\xB1 %.2g", mean->second, margin->second);
 }
 
 }  // namespace

@@ -1,14 +1,11 @@
 #include "gym/search/results.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <ctime>
 #include <filesystem>
-#include <set>
 #include <sstream>
 
-#include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 #include "compiler/codegen/cpp/isa.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/artefact.h"
@@ -21,7 +18,6 @@
 #include "gym/search/config.h"
 #include "gym/search/findings.h"
 #include "gym/search/held_out.h"
-#include "gym/search/layers.h"
 #include "gym/search/model.h"
 #include "gym/search/phase_time.h"
 #include "gym/search/prepare.h"
@@ -93,16 +89,15 @@ std::string PairsOf(const SearchConfig& config, const Prepared& prepared,
 
 /// Returns a row of the table that ends in `more`.
 std::string Line(const char* name, const Evaluation& evaluation, const std::string& more = "") {
-  char text[160] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
   const auto metric = [&](const char* key) {
     const auto it = evaluation.metrics.find(key);
     return it == evaluation.metrics.end() ? 0.0 : it->second;
   };
-  std::snprintf(text, sizeof text, "  %-22s %9.3f ms  %6.2fx  %8s  %9.5f  %8.2f MB", name,
-                metric("latency_ms"), 1 / std::max(1e-9, metric("latency")),
-                SignedPoints(-metric("accuracy_drop")).c_str(), metric("distill_loss"),
-                metric("weight_bytes") * 1e-6);
-  return text + (more.empty() ? "" : "  " + more) + '\n';
+  return Formatted("  %-22s %9.3f ms  %6.2fx  %8s  %9.5f  %8.2f MB", name, metric("latency_ms"),
+                   1 / std::max(1e-9, metric("latency")),
+                   SignedPoints(-metric("accuracy_drop")).c_str(), metric("distill_loss"),
+                   metric("weight_bytes") * 1e-6) +
+         (more.empty() ? "" : "  " + more) + '\n';
 }
 
 /// Returns the result of the best on held-out samples; empty if these were not judged separately.
@@ -133,10 +128,8 @@ std::string ComparedLines(const Findings& findings) {
     if (!findings.best) continue;
     const std::string latency(envs::kLatency);
     const double best = EvaluationOf(findings.finalists.at(*findings.best)).metrics.at(latency);
-    char text[40] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-    std::snprintf(text, sizeof text, "the best is %.2fx as fast as ",
-                  evaluation.metrics.at(latency) / best);
-    verdicts += text + name + '\n';
+    verdicts += Formatted("the best is %.2fx as fast as %s\n",
+                          evaluation.metrics.at(latency) / best, name.c_str());
   }
   return rows + verdicts;
 }

@@ -1,24 +1,16 @@
 #include "gym/search/text.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
-#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "compiler/base/duration_text.h"
+#include "compiler/base/formatted.h"
 
 namespace msc::gym {
 namespace {
-
-std::string Formatted(const char* format, double value) {
-  std::array<char, 400> text{};  // the longest double has 309 digits before the point
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
 
 /// Returns "2 timeout, 1 crash", most frequent first.
 std::string ReasonsOf(const std::vector<Trial>& trials) {

@@ -2,11 +2,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <numeric>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/formatted.h"
 #include "cost/measure/local_evaluator.h"
 #include "envs/common/evaluation.h"
 #include "envs/common/strategy_problem.h"
@@ -41,7 +41,7 @@ std::optional<TrialTime> TimeRecipe(SearchProblem& problem, const std::function<
   const auto anchors = problem.Anchors();
   Check(!anchors.empty(), "recipes have baselines");
   const auto& [name, recipe] = anchors.front();
-  TrialTime time{.baseline = name, .failure = std::nullopt};
+  TrialTime time{.baseline = name};
   std::optional<Evaluation> tried;
   const auto start = Clock::now();
   problem.Evaluate(
@@ -94,9 +94,7 @@ std::optional<TrialTime> TimeCandidate(const SearchHost& host, const RunPaths& p
 }  // namespace
 
 std::string TrialTime::Text() const {
-  char text[48] = "";  // NOLINT(modernize-avoid-c-arrays): snprintf
-  std::snprintf(text, sizeof text, "': %.1f s", seconds);
-  return "one trial, the baseline '" + baseline + text +
+  return "one trial, the baseline '" + baseline + Formatted("': %.1f s", seconds) +
          (failure ? ", failed: " + failure->detail : "");
 }
 

@@ -1,22 +1,16 @@
 #include "gym/study/describe.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "compiler/base/formatted.h"
+
 namespace msc::gym {
 namespace {
-
-std::string Number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.6g", value);
-  return text.data();
-}
 
 std::string Joined(const std::vector<std::string>& words, const char* between) {
   std::string text;
@@ -25,7 +19,7 @@ std::string Joined(const std::vector<std::string>& words, const char* between) {
 }
 
 std::string Text(const Constraint& constraint) {
-  return constraint.metric + " <= " + Number(constraint.limit);
+  return constraint.metric + " <= " + Formatted("%.6g", constraint.limit);
 }
 
 /// Lists decisions grouped by equal choices, groups in the order of their first decision.
@@ -52,12 +46,13 @@ std::string DecisionLines(const std::vector<Decision>& decisions) {
 }
 
 std::string SizeLine(const SearchProblem& problem) {
-  const std::string all = Number(SpaceSize(problem.decisions()));
+  const std::string all = Formatted("%.6g", SpaceSize(problem.decisions()));
   std::string text = std::to_string(problem.decisions().size()) + " decisions, ";
   if (!problem.masked()) return text + all + " assignments\n";
   const std::optional<double> legal = LegalSize(problem);
   if (!legal) return text + "at most " + all + " assignments: masks rule some out\n";
-  return text + Number(*legal) + " assignments, of " + all + " that masks rule some of out\n";
+  return text + Formatted("%.6g", *legal) + " assignments, of " + all +
+         " that masks rule some of out\n";
 }
 
 /// Returns a line that starts with `begin` and says whether a lower bound rules the limit out.
@@ -67,7 +62,7 @@ std::string LimitLine(const char* begin, const Constraint& limit,
   const auto bound = bounds.find(limit.metric);
   if (bound == bounds.end()) return text + "no bound known; only measuring can tell\n";
   return text + (bound->second > limit.limit ? "CANNOT be met" : "not ruled out") +
-         ", no assignment is below " + Number(bound->second) + "\n";
+         ", no assignment is below " + Formatted("%.6g", bound->second) + "\n";
 }
 
 /// Says how small each metric gets if every decision takes its cheapest choice by the estimates.
@@ -88,7 +83,7 @@ std::string ExpectedLine(const std::map<std::string, AdditiveCost>& estimates,
     // overlap, or where the effects are noise.
     const auto bound = bounds.find(name);
     if (least < (bound != bounds.end() ? bound->second : 0.0)) continue;
-    parts.push_back(name + " down to " + Number(least));
+    parts.push_back(name + " down to " + Formatted("%.6g", least));
   }
   if (parts.empty()) return "";
   return "expected from the effect of each decision alone: " + Joined(parts, ", ") + "\n";

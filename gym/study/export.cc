@@ -1,8 +1,6 @@
 #include "gym/study/export.h"
 
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <ctime>
 #include <set>
 #include <utility>
@@ -10,8 +8,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compiler/base/error.h"
 #include "compiler/base/fields.h"
+#include "compiler/base/formatted.h"
 
 namespace msc::gym {
 namespace {
@@ -80,11 +78,8 @@ json TimeOf(const Trial& trial, double seconds_before) {
   std::tm parts{};
   ::localtime_r(&whole, &parts);
   const auto micros = static_cast<int>((moment - static_cast<double>(whole)) * 1e6);
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%04d-%02d-%02dT%02d:%02d:%02d.%06d",
-                parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min,
-                parts.tm_sec, micros);
-  return text.data();
+  return Formatted("%04d-%02d-%02dT%02d:%02d:%02d.%06d", parts.tm_year + 1900, parts.tm_mon + 1,
+                   parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, micros);
 }
 
 }  // namespace

@@ -1,14 +1,13 @@
 #include "gym/study/front.h"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdio>
 #include <functional>
 #include <iterator>
 #include <map>
 #include <utility>
 
+#include "compiler/base/formatted.h"
 #include "gym/core/pareto.h"
 
 namespace msc::gym {
@@ -17,12 +16,6 @@ namespace {
 void Raise(std::vector<double>& largest, const std::vector<double>& values) {
   if (largest.empty()) largest = values;
   for (std::size_t i = 0; i < values.size(); ++i) largest[i] = std::max(largest[i], values[i]);
-}
-
-std::string Number(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.4g", value);
-  return text.data();
 }
 
 }  // namespace
@@ -99,9 +92,10 @@ std::string VolumeText(const Objective& objective, std::span<const Trial> trials
   for (const Trial& trial : trials) front.Add(trial);
   const auto volume = front.Volume();
   if (!volume) return "";
-  std::string text = "hypervolume " + Number(*volume) + " below ";
+  std::string text = "hypervolume " + Formatted("%.4g", *volume) + " below ";
   for (std::size_t i = 0; i < objective.minimize.size(); ++i) {
-    text += (i > 0 ? ", " : "") + objective.minimize[i] + " " + Number(front.Reference()[i]);
+    text +=
+        (i > 0 ? ", " : "") + objective.minimize[i] + " " + Formatted("%.4g", front.Reference()[i]);
   }
   return text;
 }

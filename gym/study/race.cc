@@ -1,11 +1,11 @@
 #include "gym/study/race.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/formatted.h"
 #include "compiler/base/ranks.h"
 #include "gym/core/pareto.h"
 
@@ -51,7 +51,7 @@ bool RacingProblem::CountRacer() {
 }
 
 RacingProblem::Rank RacingProblem::RankOf(const std::map<std::string, double>& metrics) const {
-  const Evaluation evaluation{.metrics = metrics, .failure = std::nullopt, .record = ""};
+  const Evaluation evaluation{.metrics = metrics};
   return {.objectives = ObjectiveValues(objective_, evaluation),
           .violation = Violation(objective_, evaluation)};
 }
@@ -88,22 +88,17 @@ void RacingProblem::DisableStage(std::size_t number, const std::string& why) {
 
 std::string RacingProblem::DoubtOf(const std::string& metric, std::span<const double> rough,
                                    std::span<const double> full) const {
-  char text[160];  // NOLINT(modernize-avoid-c-arrays): snprintf
   if (const std::optional<double> correlation = RankCorrelation(rough, full)) {
     if (*correlation >= options_.least_correlation) return "";
-    std::snprintf(text, sizeof text,
-                  "the rank correlation of rough and full '%.60s' is %.2f over %zu results",
-                  metric.c_str(), *correlation, rough.size());
-    return text;
+    return Formatted("the rank correlation of rough and full '%.60s' is %.2f over %zu results",
+                     metric.c_str(), *correlation, rough.size());
   }
   // At least one side is constant. If both are, the metric ranks nothing and does no harm.
   const bool rough_differs = AnyDiffer(rough);
   if (!rough_differs && !AnyDiffer(full)) return "";
-  std::snprintf(text, sizeof text,
-                "'%.60s' is constant in %s results but differs in %s ones, over %zu results",
-                metric.c_str(), rough_differs ? "full" : "rough", rough_differs ? "rough" : "full",
-                rough.size());
-  return text;
+  return Formatted("'%.60s' is constant in %s results but differs in %s ones, over %zu results",
+                   metric.c_str(), rough_differs ? "full" : "rough",
+                   rough_differs ? "rough" : "full", rough.size());
 }
 
 void RacingProblem::DisableUninformativeStages() {

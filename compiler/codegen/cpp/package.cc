@@ -1,8 +1,6 @@
 #include "compiler/codegen/cpp/package.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -10,6 +8,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 #include "compiler/codegen/cpp/emit.h"
 #include "compiler/codegen/cpp/package_text.h"
 #include "compiler/kernel/call.h"
@@ -245,10 +244,9 @@ std::string ReadmeText(const CppPackage& package) {
 }
 
 std::string ExampleText(const CppPackage& package) {
-  std::array<char, 32> tolerance{};
-  std::snprintf(tolerance.data(), tolerance.size(), "%.9g", package.tolerance);
-  std::string text = "static const double kTolerance = " + std::string(tolerance.data()) +
-                     ";\nstatic const bool kOutputIsFloat[] = {";
+  std::string text =
+      Formatted("static const double kTolerance = %.9g;\nstatic const bool kOutputIsFloat[] = {",
+                package.tolerance);
   for (const PackagePort& port : package.outputs) {
     text += port.dtype == DType::kF32 ? "true, " : "false, ";
   }

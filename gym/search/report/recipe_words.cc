@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <utility>
 #include <vector>
+
+#include "compiler/base/formatted.h"
 
 namespace msc::gym {
 namespace {
@@ -39,7 +40,7 @@ Decision InWords(const Decision& decision, envs::RecipeWords words) {
   if (setting == kSettings.end()) return decision;
   const std::string named =
       words == envs::RecipeWords::kNamed ? std::string(setting->name) + " " : "";
-  Decision told{.name = std::string(setting->title), .choices = {}};
+  Decision told{.name = std::string(setting->title)};
   for (const std::string& choice : decision.choices) {
     // Another decision with that name, such as a layer.
     if (!choice.starts_with(named)) return decision;
@@ -53,9 +54,7 @@ Decision InWords(const Decision& decision, envs::RecipeWords words) {
 
 std::string TrainText(const TrainPlan& plan) {
   if (plan.epochs == 0) return "";
-  std::array<char, 32> rate{};
-  std::snprintf(rate.data(), rate.size(), "%g", plan.rate);
-  return "trained for " + Epochs(std::to_string(plan.epochs)) + " at rate " + rate.data();
+  return "trained for " + Epochs(std::to_string(plan.epochs)) + Formatted(" at rate %g", plan.rate);
 }
 
 void TellTraining(const Strategy* best, ReportInput& input) {

@@ -3,15 +3,18 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "compiler/base/dtype.h"
 #include "compiler/base/error.h"
+#include "compiler/base/formatted.h"
 #include "compiler/base/hash.h"
 #include "compiler/base/rng.h"
 #include "compiler/base/shape.h"
+#include "compiler/base/with_type.h"
 #include "compiler/base/within.h"
 
 namespace msc {
@@ -23,6 +26,26 @@ TEST(DType, HasOneNameEach) {
     EXPECT_EQ(ParseDType(Name(dtype)), dtype);
   }
   EXPECT_EQ(ParseDType("f33"), std::nullopt);
+}
+
+TEST(WithInteger, CallsTheBodyWithTheTypeOfTheElements) {
+  for (int i = 0; i < 17; ++i) {
+    const auto dtype = static_cast<DType>(i);
+    if (!IsInteger(dtype)) continue;
+    const bool is_signed = WithInteger(dtype, []<class T>() { return std::is_signed_v<T>; });
+    EXPECT_EQ(is_signed, Name(dtype).starts_with('i')) << Name(dtype);
+    EXPECT_EQ(WithInteger(dtype, []<class T>() { return sizeof(T); }), ByteSize(dtype));
+  }
+}
+
+TEST(WithInteger, RejectsOtherTypes) {
+  EXPECT_THROW(WithInteger(DType::kF32, []<class T>() {}), InternalError);
+  EXPECT_THROW(WithInteger(DType::kBool, []<class T>() {}), InternalError);
+}
+
+TEST(Formatted, PrintsTheValuesAtAnyLength) {
+  EXPECT_EQ(Formatted("%.2f of %zu, %s", 1.5, std::size_t{3}, "f32"), "1.50 of 3, f32");
+  EXPECT_EQ(Formatted("%s", std::string(1000, 'x').c_str()), std::string(1000, 'x'));
 }
 
 /// Rounds by definition: the nearer neighbour, the even one if both are as near.
