@@ -161,8 +161,7 @@ std::vector<AttrSpec> WithSharedAttrs(std::vector<AttrSpec> attrs) {
 
 /// Counts one flop per element each for the residual and the activation.
 double FinishFlops(const Node& node, std::span<const ValueType> out) {
-  const bool residual =
-      node.inputs.size() > kFusedResidual && node.inputs[kFusedResidual] != kNoValue;
+  const bool residual = node.HasInput(kFusedResidual);
   const bool active = !AttrOr(node, "activation", std::string()).empty();
   return ElementsOf(out[0]) * ((residual ? 1.0 : 0.0) + (active ? 1.0 : 0.0));
 }
@@ -176,7 +175,7 @@ double FusedGemmFlops(const Node& node, std::span<const ValueType> in,
                       std::span<const ValueType> out) {
   const auto x = in[0].shape ? StaticDims(*in[0].shape) : std::nullopt;
   if (!x || x->size() < 2) return 0.0;
-  const bool biased = node.inputs.size() > kFusedBias && node.inputs[kFusedBias] != kNoValue;
+  const bool biased = node.HasInput(kFusedBias);
   return ElementsOf(out[0]) * (2.0 * static_cast<double>(x->back()) + (biased ? 1.0 : 0.0)) +
          FinishFlops(node, out);
 }

@@ -42,7 +42,7 @@ const Shape* ShapeOf(const InferInput& in, std::size_t index) {
 }
 
 bool HasInput(const InferInput& in, std::size_t index) {
-  return index < in.node->inputs.size() && in.node->inputs[index] != kNoValue;
+  return in.node->HasInput(index);
 }
 
 void RequireType(const InferInput& in, std::size_t index, std::initializer_list<DType> allowed) {

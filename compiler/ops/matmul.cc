@@ -193,7 +193,7 @@ double GemmFlops(const Node& node, std::span<const ValueType> in, std::span<cons
   if (!in[0].shape || in[0].shape->size() != 2) return 0.0;
   const Dim& k = (*in[0].shape)[Transposed(node, "transA") ? 0 : 1];
   if (!k.known()) return 0.0;
-  const bool biased = node.inputs.size() > 2 && node.inputs[2] != kNoValue;
+  const bool biased = node.HasInput(2);
   return ElementsOf(out[0]) * (2.0 * static_cast<double>(k.size()) + (biased ? 1.0 : 0.0));
 }
 

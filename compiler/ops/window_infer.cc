@@ -124,7 +124,7 @@ double ConvFlops(const Node& node, std::span<const ValueType> in, std::span<cons
   const auto w = in[1].shape ? StaticDims(*in[1].shape) : std::nullopt;
   if (!w || w->empty() || w->front() == 0) return 0.0;
   const double per_output = ElementsOf(in[1]) / static_cast<double>(w->front());
-  const bool biased = node.inputs.size() > 2 && node.inputs[2] != kNoValue;
+  const bool biased = node.HasInput(2);
   return y * (2.0 * per_output + (biased ? 1.0 : 0.0));
 }
 

@@ -11,13 +11,9 @@
 namespace msc {
 namespace {
 
-bool HasInput(const Node& node, std::size_t index) {
-  return index < node.inputs.size() && node.inputs[index] != kNoValue;
-}
-
 std::optional<float> ScalarBound(const Graph& graph, const Node& clip, std::size_t index,
                                  float otherwise) {
-  if (!HasInput(clip, index)) return otherwise;
+  if (!clip.HasInput(index)) return otherwise;
   const TensorPtr bound = graph.constant(clip.inputs[index]);
   if (!bound || bound->dtype() != DType::kF32 || bound->size() != 1) return std::nullopt;
   return bound->Values<float>().front();

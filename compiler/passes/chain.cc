@@ -18,10 +18,6 @@ std::int64_t ChannelCount(const Graph& graph, const Node& producer) {
   return weights->tensor->dims().at(ChannelAxis(producer));
 }
 
-bool HasInput(const Node& node, std::size_t index) {
-  return index < node.inputs.size() && node.inputs[index] != kNoValue;
-}
-
 bool IsF32(const Graph& graph, ValueId value) {
   return graph.type(value).dtype == DType::kF32;
 }
@@ -43,7 +39,7 @@ bool IsLayerProducer(const Graph& graph, const Node& node) {
   const bool conv = node.Is("Conv");
   const bool gemm = node.Is("Gemm");
   if (!conv && !gemm && !node.Is("MatMul")) return false;
-  if (!HasInput(node, 1) || !IsF32(graph, node.inputs[0]) || !IsF32(graph, node.inputs[1]) ||
+  if (!node.HasInput(1) || !IsF32(graph, node.inputs[0]) || !IsF32(graph, node.inputs[1]) ||
       !IsF32(graph, node.outputs.front())) {
     return false;
   }
@@ -52,13 +48,13 @@ bool IsLayerProducer(const Graph& graph, const Node& node) {
   if (!weights || !rank) return false;
   if (conv) {
     if (*rank < 3 || weights->tensor->dims().size() != *rank) return false;
-    return !HasInput(node, 2) || IsPlainBias(graph, node.inputs[2], 1, ChannelCount(graph, node));
+    return !node.HasInput(2) || IsPlainBias(graph, node.inputs[2], 1, ChannelCount(graph, node));
   }
   if (weights->tensor->dims().size() != 2) return false;
   if (!gemm) return *rank >= 2;
   if (*rank != 2) return false;
   if (AttrOr<std::int64_t>(node, "transA", 0) != 0) return false;
-  return !HasInput(node, 2) || IsPlainBias(graph, node.inputs[2], 2, ChannelCount(graph, node));
+  return !node.HasInput(2) || IsPlainBias(graph, node.inputs[2], 2, ChannelCount(graph, node));
 }
 
 ValueId Other(const Node& binary, ValueId value) {
@@ -74,7 +70,7 @@ NodeId OnlyAdd(const Graph& graph, ValueId value) {
 
 void TakeBias(const Graph& graph, LayerChain& chain) {
   const Node& producer = graph.node(chain.producer);
-  if (HasInput(producer, 2)) return;
+  if (producer.HasInput(2)) return;
   const NodeId add = OnlyAdd(graph, chain.output);
   if (add == kNoNode) return;
   const TensorPtr bias = graph.constant(Other(graph.node(add), chain.output));

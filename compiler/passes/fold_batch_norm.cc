@@ -26,12 +26,8 @@ struct Layer {
   TensorPtr weights;
   std::size_t channel_axis = 0;
   std::int64_t channels = 0;
-  std::vector<double> bias;  ///< multiplied by beta, for Gemm
+  std::vector<double> bias = {};  ///< multiplied by beta, for Gemm
 };
-
-bool HasInput(const Node& node, std::size_t index) {
-  return index < node.inputs.size() && node.inputs[index] != kNoValue;
-}
 
 bool IsMatrixProduct(const Graph& graph, const Node& node) {
   return (node.Is("Gemm") || node.Is("MatMul")) && Rank(graph.type(node.inputs[0])) == 2;
@@ -39,7 +35,7 @@ bool IsMatrixProduct(const Graph& graph, const Node& node) {
 
 std::optional<std::vector<double>> ReadBias(const Graph& graph, const Node& node,
                                             std::int64_t channels) {
-  if (!HasInput(node, 2)) return std::vector<double>(static_cast<std::size_t>(channels), 0.0);
+  if (!node.HasInput(2)) return std::vector<double>(static_cast<std::size_t>(channels), 0.0);
   const TensorPtr tensor = graph.constant(node.inputs[2]);
   const std::size_t rank = node.Is("Gemm") ? 2 : 1;
   const auto bias = tensor ? PerChannel(*tensor, rank, rank - 1, channels) : std::nullopt;
@@ -54,11 +50,8 @@ std::optional<Layer> ReadLayer(const Graph& graph, NodeId id) {
   if (id == kNoNode) return std::nullopt;
   const Node& node = graph.node(id);
   if (!node.Is("Conv") && !IsMatrixProduct(graph, node)) return std::nullopt;
-  Layer layer{.id = id,
-              .weights = graph.constant(node.inputs[1]),
-              .channel_axis = 0,
-              .channels = 0,
-              .bias = {}};
+  Layer layer{
+      .id = id, .weights = graph.constant(node.inputs[1]), .channel_axis = 0, .channels = 0};
   if (!layer.weights || layer.weights->dtype() != DType::kF32) return std::nullopt;
   const std::size_t rank = layer.weights->dims().size();
   if (node.Is("Conv") ? rank < 3 : rank != 2) return std::nullopt;
@@ -147,7 +140,7 @@ std::optional<Tensor> ScaledWeights(const Layer& layer, const std::vector<double
 
 // Sets the third input to `bias`; MatMul, which has none, becomes Gemm.
 void SetBias(Graph& graph, NodeId id, std::span<const float> bias) {
-  if (HasInput(graph.node(id), 2)) {
+  if (graph.node(id).HasInput(2)) {
     graph.RemoveAttr(id, "beta");
     ReplaceConstant(graph, id, 2, Vector(bias));
     return;

@@ -17,9 +17,9 @@ namespace {
 // A Mul or Add by a constant whose only reader is a Conv with constant weights.
 struct Next {
   NodeId conv = kNoNode;
-  ValueId x = kNoValue;          ///< other input of the Mul or Add
-  std::vector<double> constant;  ///< one per input channel
-  TensorPtr weights;
+  ValueId x = kNoValue;               ///< other input of the Mul or Add
+  std::vector<double> constant = {};  ///< one per input channel
+  TensorPtr weights = {};
 };
 
 bool IsPadded(const Node& conv) {
@@ -33,7 +33,7 @@ std::optional<Next> ReadNext(const Graph& graph, const Node& node) {
   const auto reader = OnlyReader(graph, node.outputs.front());
   if (!reader || reader->index != 0 || !graph.node(reader->node).Is("Conv")) return std::nullopt;
   const Node& conv = graph.node(reader->node);
-  Next next{.conv = reader->node, .x = kNoValue, .constant = {}, .weights = {}};
+  Next next{.conv = reader->node, .x = kNoValue};
   next.weights = graph.constant(conv.inputs[1]);
   const auto rank = Rank(graph.type(node.outputs.front()));
   if (!next.weights || next.weights->dtype() != DType::kF32 || !rank || *rank < 3 ||
@@ -97,7 +97,7 @@ bool FoldOffset(Graph& graph, NodeId id) {
   if (!next || IsPadded(graph.node(next->conv))) return false;
   const Node conv = graph.node(next->conv);
   std::vector<double> sums(static_cast<std::size_t>(next->weights->dims()[0]), 0.0);
-  if (conv.inputs.size() > 2 && conv.inputs[2] != kNoValue) {
+  if (conv.HasInput(2)) {
     const TensorPtr bias = graph.constant(conv.inputs[2]);
     if (!bias || bias->dtype() != DType::kF32) return false;
     sums.assign(bias->Values<float>().begin(), bias->Values<float>().end());
@@ -113,7 +113,7 @@ bool FoldOffset(Graph& graph, NodeId id) {
     return false;
   }
   if (!Bypass(graph, id, next->x)) return false;
-  if (conv.inputs.size() > 2 && conv.inputs[2] != kNoValue) {
+  if (conv.HasInput(2)) {
     ReplaceConstant(graph, next->conv, 2, Vector(bias));
     return true;
   }
@@ -146,23 +146,13 @@ bool SwapForPadded(Graph& graph, NodeId id) {
                         Tensor::From<float>(DType::kF32, {}, std::vector<float>{moved}));
   Node inner{.name = graph.FreeNodeName(graph.node(id).name + "_first"),
              .op = "Add",
-             .domain = "",
              .inputs = {x, offset},
              .outputs = {graph.AddValue(graph.FreeValueName(graph.value(next->x).name + "_moved"),
-                                        graph.type(x))},
-             .captures = {},
-             .attrs = {}};
+                                        graph.type(x))}};
   const ValueId made = inner.outputs.front();
   graph.AddNode(std::move(inner), first);
   const std::vector<NodeId> chain = {first, id};
-  ReplaceChain(graph, chain,
-               Node{.name = "",
-                    .op = "Mul",
-                    .domain = "",
-                    .inputs = {made, factor},
-                    .outputs = {},
-                    .captures = {},
-                    .attrs = {}});
+  ReplaceChain(graph, chain, Node{.op = "Mul", .inputs = {made, factor}});
   return true;
 }
 

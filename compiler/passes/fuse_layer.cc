@@ -124,7 +124,7 @@ void AddBias(Graph& graph, Layer& layer) {
   std::size_t rank = 1;
   std::size_t axis = 0;
   const Node& producer = layer.producer;
-  if (producer.inputs.size() > 2 && producer.inputs[2] != kNoValue) {
+  if (producer.HasInput(2)) {
     value = producer.inputs[2];
     factor = layer.beta;
     if (producer.Is("Gemm")) rank = 2;
@@ -218,12 +218,9 @@ bool TryFuse(Graph& graph, const LayerChain& chain, const Takes& takes) {
   while (layer.inputs.back() == kNoValue) layer.inputs.pop_back();
   layer.attrs.y_type = type.dtype;
   WriteFusedAttrs(layer.attrs, *attrs);
-  Node fused{.name = "",
-             .op = layer.producer.Is("Conv") ? "Conv" : "Gemm",
+  Node fused{.op = layer.producer.Is("Conv") ? "Conv" : "Gemm",
              .domain = "msc",
              .inputs = layer.inputs,
-             .outputs = {},
-             .captures = {},
              .attrs = std::move(*attrs)};
   if (!WouldTake(graph, fused, type, nodes.back(), takes)) {
     RemoveUnread(graph, layer.inputs);

@@ -91,15 +91,9 @@ class Lifter {
     const ValueId sum = Add(conv_ ? "Conv" : "MatMul", name, std::move(inputs), node_.attrs,
                             {DType::kF32, graph_.type(node_.outputs[0]).shape});
     const NodeId nodes[] = {id_};  // NOLINT(modernize-avoid-c-arrays)
-    const NodeId quantize =
-        ReplaceChain(graph_, nodes,
-                     Node{.name = "",
-                          .op = "QuantizeLinear",
-                          .domain = "",
-                          .inputs = {sum, node_.inputs[kYScale], node_.inputs[kYZero]},
-                          .outputs = {},
-                          .captures = {},
-                          .attrs = {}});
+    const NodeId quantize = ReplaceChain(
+        graph_, nodes,
+        Node{.op = "QuantizeLinear", .inputs = {sum, node_.inputs[kYScale], node_.inputs[kYZero]}});
     // The layer keeps the name, because strategies and reports refer to it.
     graph_.RenameNode(quantize, graph_.FreeNodeName(name + "_quantize"));
     graph_.RenameNode(graph_.producer(sum), name);
@@ -126,7 +120,7 @@ class Lifter {
       axis_ = conv_ ? 0 : weights_->dims().size() - 1;
       if (weights_->dims()[axis_] != static_cast<std::int64_t>(w->scales.size())) return false;
     }
-    if (conv_ && node_.inputs.size() > kBias && node_.inputs[kBias] != kNoValue) {
+    if (conv_ && node_.HasInput(kBias)) {
       bias_ = graph_.constant(node_.inputs[kBias]);
       if (!bias_ || bias_->dtype() != DType::kI32) return false;
     }
@@ -146,10 +140,8 @@ class Lifter {
     const ValueId made = graph_.AddValue(graph_.FreeValueName(stem), std::move(type));
     graph_.AddNode(Node{.name = graph_.FreeNodeName(stem),
                         .op = op,
-                        .domain = "",
                         .inputs = std::move(inputs),
                         .outputs = {made},
-                        .captures = {},
                         .attrs = std::move(attrs)},
                    id_);
     return made;

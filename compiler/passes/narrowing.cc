@@ -29,14 +29,14 @@ std::optional<Narrowing> ReadParams(const Graph& graph, const Node& node, DType 
   if (!scale || scale->dtype() != DType::kF32 || scale->size() == 0 || !IsStored(dtype)) {
     return std::nullopt;
   }
-  Narrowing form{.dtype = dtype, .scales = {}, .zero_points = {}, .axis = 0};
+  Narrowing form{.dtype = dtype, .axis = 0};
   const auto scales = scale->Values<float>();
   form.scales.assign(scales.begin(), scales.end());
   const bool usable = std::all_of(scales.begin(), scales.end(),
                                   [](float value) { return value > 0 && std::isfinite(value); });
   if (!usable) return std::nullopt;
   form.zero_points.assign(form.scales.size(), 0);
-  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
+  if (node.HasInput(2)) {
     const TensorPtr zero_point = graph.constant(node.inputs[2]);
     if (!zero_point || zero_point->size() != scale->size()) return std::nullopt;
     form.zero_points = Integers(*zero_point);
@@ -50,7 +50,7 @@ std::optional<Narrowing> ReadCast(const Graph& graph, const Node& node, DType fr
   const bool is_it = node.Is("Cast") && graph.type(node.inputs.front()).dtype == from &&
                      graph.type(node.outputs.front()).dtype == to;
   if (!is_it) return std::nullopt;
-  return Narrowing{.dtype = DType::kBF16, .scales = {}, .zero_points = {}, .axis = 0};
+  return Narrowing{.dtype = DType::kBF16, .axis = 0};
 }
 
 }  // namespace

@@ -25,12 +25,12 @@ std::optional<LayerFit> MakeLayerFit(const Graph& graph, std::size_t number,
   });
   const bool has_chain = chain != chains.end();
   const Node& node = graph.node(layer.node);
-  LayerFit fit{.number = number, .layer = layer, .target = {}, .residual = {}};
+  LayerFit fit{.number = number, .layer = layer};
   const std::int64_t channels = form->groups * form->outputs;
   // The target lies behind the bias and the residual, as both are added to what the weights
   // compute.
   ValueId target = node.outputs.at(0);
-  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
+  if (node.HasInput(2)) {
     if (!IsBias(graph, node.inputs[2], channels)) return std::nullopt;
     fit.bias_node = layer.node;
     fit.bias_input = 2;

@@ -16,9 +16,7 @@ using Ints = std::vector<std::int64_t>;
 
 /// A node with helpers for the readers below.
 struct Site : TrainSite {
-  [[nodiscard]] bool Has(std::size_t input) const {
-    return input < node.inputs.size() && node.inputs[input] != kNoValue;
-  }
+  [[nodiscard]] bool Has(std::size_t input) const { return node.HasInput(input); }
   [[nodiscard]] const Shape& ShapeOf(ValueId value) const {
     const auto& shape = graph.type(value).shape;
     if (!shape) RejectNode(node, "the rank of '" + graph.value(value).name + "' is not known");

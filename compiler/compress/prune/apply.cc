@@ -134,7 +134,7 @@ class Shrinker {
     if (node.op == "Conv" || node.op == "ConvTranspose") AdaptGroups(id);
     if (node.op == "LSTM") AdaptHiddenSize(id);
     if (node.op == "Reshape" || node.op == "Expand") AdaptTargetShape(id, 1);
-    if (node.op == "Resize" && node.inputs.size() > 3 && node.inputs[3] != kNoValue) {
+    if (node.op == "Resize" && node.HasInput(3)) {
       AdaptTargetShape(id, 3);
     }
     if (node.op == "Split") AdaptSplit(id);
@@ -179,7 +179,7 @@ class Shrinker {
     std::int64_t axis = AttrOr(node, "axis", std::int64_t{0});
     if (axis < 0) axis += std::ssize(sizes);
     std::vector<std::int64_t> parts;
-    if (node.inputs.size() > 1 && node.inputs[1] != kNoValue) {
+    if (node.HasInput(1)) {
       parts = ConstantList(before_, node.inputs[1]).value();
     } else {
       for (const ValueId out : node.outputs) {
@@ -193,7 +193,7 @@ class Shrinker {
       part = Kept(node.inputs[0], static_cast<std::size_t>(axis), first, end);
       first = end;
     }
-    if (node.inputs.size() > 1 && node.inputs[1] != kNoValue) {
+    if (node.HasInput(1)) {
       return ReplaceConstant(graph_, id, 1, IntList(parts));
     }
     // A node cannot get a further input, so replace it by a new one.
@@ -242,11 +242,8 @@ class Shrinker {
           "axes of a Slice with steps stay whole");
     ReplaceConstant(graph_, id, 1, IntList(starts));
     ReplaceConstant(graph_, id, 2, IntList(ends));
-    const auto given = [&](std::size_t input) {
-      return node.inputs.size() > input && node.inputs[input] != kNoValue;
-    };
-    if (given(3)) ReplaceConstant(graph_, id, 3, IntList(axes));
-    if (given(4)) ReplaceConstant(graph_, id, 4, IntList(steps));
+    if (node.HasInput(3)) ReplaceConstant(graph_, id, 3, IntList(axes));
+    if (node.HasInput(4)) ReplaceConstant(graph_, id, 4, IntList(steps));
   }
 
   void AdaptPicks(NodeId id) {
@@ -336,11 +333,8 @@ void MultiplyByMask(Graph& graph, NodeId id, const Contraction& side,
   const ValueId masked = graph.AddValue(graph.FreeValueName(stem + "_masked"), type);
   graph.AddNode({.name = graph.FreeNodeName(stem + "_mask"),
                  .op = "Mul",
-                 .domain = "",
                  .inputs = {value, mask},
-                 .outputs = {masked},
-                 .captures = {},
-                 .attrs = {}},
+                 .outputs = {masked}},
                 id);
   graph.SetInput(id, side.input, masked);
 }

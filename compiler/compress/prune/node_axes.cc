@@ -23,16 +23,14 @@ std::optional<std::map<std::size_t, SliceCut>> ReadSlice(const Graph& graph, con
   const auto list = [&](std::size_t input) {
     return input < node.inputs.size() ? ConstantList(graph, node.inputs[input]) : std::nullopt;
   };
-  const auto given = [&](std::size_t input) {
-    return input < node.inputs.size() && node.inputs[input] != kNoValue;
-  };
   const auto starts = list(1);
   const auto ends = list(2);
-  if (!starts || !ends || (given(3) && !list(3)) || (given(4) && !list(4))) return std::nullopt;
+  if (!starts || !ends || (node.HasInput(3) && !list(3)) || (node.HasInput(4) && !list(4)))
+    return std::nullopt;
   const auto rank = static_cast<std::int64_t>(dims.size());
   std::map<std::size_t, SliceCut> cuts;
   for (std::size_t i = 0; i < starts->size(); ++i) {
-    std::int64_t axis = given(3) ? list(3)->at(i) : static_cast<std::int64_t>(i);
+    std::int64_t axis = node.HasInput(3) ? list(3)->at(i) : static_cast<std::int64_t>(i);
     if (axis < 0) axis += rank;
     const std::int64_t size = dims.at(static_cast<std::size_t>(axis));
     const auto bound = [&](std::int64_t at) {
@@ -40,7 +38,7 @@ std::optional<std::map<std::size_t, SliceCut>> ReadSlice(const Graph& graph, con
     };
     SliceCut cut{.first = bound(starts->at(i)),
                  .end = bound(ends->at(i)),
-                 .step = given(4) ? list(4)->at(i) : 1};
+                 .step = node.HasInput(4) ? list(4)->at(i) : 1};
     cut.end = std::max(cut.end, cut.first);
     cuts.emplace(static_cast<std::size_t>(axis), cut);
   }

@@ -47,13 +47,9 @@ std::optional<ChannelConstant> PerChannelConstant(const Graph& graph, NodeId nod
                                                   std::size_t input, std::int64_t channels) {
   const TensorPtr tensor = graph.constant(graph.node(node).inputs[input]);
   if (!tensor || tensor->dtype() != DType::kF32 || tensor->size() != channels) return std::nullopt;
-  ChannelConstant constant{.node = node, .input = input, .channel_of = {}};
+  ChannelConstant constant{.node = node, .input = input};
   for (std::int32_t c = 0; c < channels; ++c) constant.channel_of.push_back(c);
   return constant;
-}
-
-bool HasInput(const Node& node, std::size_t index) {
-  return index < node.inputs.size() && node.inputs[index] != kNoValue;
 }
 
 /// Returns the constants that scale a layer's output; empty if a factor per channel would not
@@ -72,7 +68,7 @@ std::vector<ChannelConstant> MakersOf(const Graph& graph, const LayerChain& chai
   std::vector<ChannelConstant> makers = {
       {.node = chain.producer, .input = 1, .channel_of = AlongAxis(*weights, axis, 1)}};
   std::vector<std::pair<NodeId, std::size_t>> biases;
-  if (HasInput(node, 2)) biases.emplace_back(chain.producer, 2);
+  if (node.HasInput(2)) biases.emplace_back(chain.producer, 2);
   if (chain.bias_add != kNoNode) {
     const Node& add = graph.node(chain.bias_add);
     biases.emplace_back(chain.bias_add, graph.constant(add.inputs[0]) ? 0 : 1);
@@ -130,7 +126,7 @@ class LinkFinder {
     const auto channels = SizeAt(graph_, node.inputs[0], *rank - 1);
     if (!channels) return std::nullopt;
     for (const std::size_t input : {1U, 2U}) {
-      if (!HasInput(node, input)) continue;
+      if (!node.HasInput(input)) continue;
       auto constant = PerChannelConstant(graph_, id, input, *channels);
       if (!constant) return std::nullopt;
       link.makers.push_back(std::move(*constant));
@@ -158,7 +154,7 @@ class LinkFinder {
     if (!chains_.contains(id)) return false;
     const Node& node = graph_.node(id);
     const Tensor& weights = *graph_.constant(node.inputs[1]);
-    ChannelConstant reader{.node = id, .input = 1, .channel_of = {}};
+    ChannelConstant reader{.node = id, .input = 1};
     if (node.Is("Conv")) {
       const auto group = AttrOr<std::int64_t>(node, "group", 1);
       const std::int64_t inputs = weights.dims()[1];

@@ -21,18 +21,14 @@ std::optional<Dims> DimsOf(const Graph& graph, ValueId value) {
   return dims;
 }
 
-ValueId InputAt(const Node& node, std::size_t index) {
-  return index < node.inputs.size() ? node.inputs[index] : kNoValue;
-}
-
 /// Reads bias, residual and activation of msc.Conv and msc.Gemm. Returns false if one is not f32.
 bool ReadClosing(const Graph& graph, const Node& node, Plan& plan) {
   const FusedAttrs attrs = ReadFusedAttrs(node);
   if (attrs.y_type != DType::kF32) return false;
   plan.closes = !attrs.activation.op.empty();
-  if (InputAt(node, kFusedWeightScale) != kNoValue) return false;
+  if (node.Input(kFusedWeightScale) != kNoValue) return false;
   for (const std::size_t index : {kFusedBias, kFusedResidual, kFusedSlope}) {
-    const ValueId value = InputAt(node, index);
+    const ValueId value = node.Input(index);
     if (value == kNoValue) continue;
     if (!DimsOf(graph, value)) return false;
     plan.closes = true;
@@ -66,7 +62,7 @@ std::optional<Plan> PlanConv(const Graph& graph, const Node& node, Plan plan) {
   plan.channels = 1;
   if (node.domain == "msc")
     return ReadClosing(graph, node, plan) ? std::optional(plan) : std::nullopt;
-  if (const ValueId bias = InputAt(node, 2); bias != kNoValue) {
+  if (const ValueId bias = node.Input(2); bias != kNoValue) {
     if (!DimsOf(graph, bias)) return std::nullopt;
     plan.closes = true;
   }
@@ -107,7 +103,7 @@ std::optional<Plan> PlanGemm(const Graph& graph, const Node& node, Plan plan) {
   SeeAsOne(graph, node, plan);
   plan.alpha = AttrOr(node, "alpha", 1.0F);
   plan.beta = AttrOr(node, "beta", 1.0F);
-  plan.start = InputAt(node, 2);
+  plan.start = node.Input(2);
   if (plan.start != kNoValue && !DimsOf(graph, plan.start)) return std::nullopt;
   plan.closes = plan.alpha != 1 || plan.start != kNoValue;
   return plan;

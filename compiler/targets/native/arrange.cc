@@ -50,11 +50,11 @@ bool LowerReshape(Lowering& lowering, const Node& node) {
     const std::vector<std::size_t> order = AxisOrder(dims.size());
     const View out = lowering.Out(y, order);
     if (const std::optional<View> to = Reshape(out, x.dims)) {
-      lowering.AddCopy(x, *to, {.name = node.name, .nodes = {node.name}, .precision = ""});
+      lowering.AddCopy(x, *to, {.name = node.name, .nodes = {node.name}});
     } else {
       const std::optional<View> dense = Reshape(lowering.WhereDense(node.inputs[0]), dims);
       Check(dense.has_value(), "a dense value can be seen as any dims");
-      lowering.AddCopy(*dense, out, {.name = node.name, .nodes = {node.name}, .precision = ""});
+      lowering.AddCopy(*dense, out, {.name = node.name, .nodes = {node.name}});
     }
   }
   lowering.Finish(y);
@@ -90,12 +90,11 @@ bool LowerSplit(Lowering& lowering, const Node& node) {
 bool LowerSlice(Lowering& lowering, const Node& node) {
   const Graph& graph = lowering.graph();
   if (node.inputs.size() < 3) return false;
-  const auto given = [&](std::size_t index) {
-    return index < node.inputs.size() && node.inputs[index] != kNoValue;
-  };
   const auto starts = Integers(graph, node, 1);
-  auto axes = given(3) ? Integers(graph, node, 3) : std::optional(std::vector<std::int64_t>());
-  auto steps = given(4) ? Integers(graph, node, 4) : std::optional(std::vector<std::int64_t>());
+  auto axes =
+      node.HasInput(3) ? Integers(graph, node, 3) : std::optional(std::vector<std::int64_t>());
+  auto steps =
+      node.HasInput(4) ? Integers(graph, node, 4) : std::optional(std::vector<std::int64_t>());
   if (!starts || !axes || !steps) return false;
   View x = lowering.Where(node.inputs[0]);
   const Dims out = lowering.DimsOf(node.outputs[0]);
@@ -145,7 +144,7 @@ bool LowerConcat(Lowering& lowering, const Node& node) {
     begin += count;
     const bool there = from.buffer == to.buffer && from.offset == to.offset;
     if (count == 0 || there) continue;
-    lowering.AddCopy(from, to, {.name = node.name, .nodes = {node.name}, .precision = ""});
+    lowering.AddCopy(from, to, {.name = node.name, .nodes = {node.name}});
   }
   lowering.Finish(y);
   return true;

@@ -29,11 +29,11 @@ std::vector<std::int64_t> Inverse(const std::vector<std::int64_t>& perm) {
 
 /// The views that one attention reads, each [n, g, ...].
 struct Views {
-  View q;                    ///< [queries, depth]
-  View k;                    ///< [depth, keys]
-  View v;                    ///< [keys, width]
-  std::optional<View> mask;  ///< [queries, keys]
-  Dims batch;                ///< the axes merged into n and g
+  View q;                         ///< [queries, depth]
+  View k;                         ///< [depth, keys]
+  View v;                         ///< [keys, width]
+  std::optional<View> mask = {};  ///< [queries, keys]
+  Dims batch;                     ///< the axes merged into n and g
 };
 
 std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
@@ -58,10 +58,10 @@ std::optional<Views> ReadViews(Lowering& lowering, const Node& node) {
   const auto k = matrix(kAttentionK, attrs.k_perm);
   const auto v = matrix(kAttentionV, attrs.v_perm);
   if (!q || !k || !v || q->dims[3] == 0 || k->dims[2] == 0) return std::nullopt;
-  Views views{.q = *q, .k = *k, .v = *v, .mask = std::nullopt, .batch = batch};
+  Views views{.q = *q, .k = *k, .v = *v, .batch = batch};
   std::swap(views.k.dims[2], views.k.dims[3]);
   std::swap(views.k.strides[2], views.k.strides[3]);
-  if (node.inputs.size() > kAttentionMask && node.inputs[kAttentionMask] != kNoValue) {
+  if (node.HasInput(kAttentionMask)) {
     const ValueId mask = node.inputs[kAttentionMask];
     const std::size_t mask_rank = lowering.DimsOf(mask).size();
     if (mask_rank == 0) return std::nullopt;

@@ -60,12 +60,8 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
                       .weights = graph.constant(node.inputs[1]),
                       .quantized = IsQuantized(graph.type(node.inputs[0]).dtype),
                       .x_zero = 0,
-                      .whole_bias = {},
-                      .window = {},
                       .x_dims = lowering.DimsOf(node.inputs[0]),
                       .out_dims = lowering.DimsOf(node.outputs[0]),
-                      .shape = {},
-                      .schedule = {},
                       .chosen = false};
   if (node.domain == "msc") {
     if (!TakesFused(graph, node)) return std::nullopt;
@@ -81,8 +77,7 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
   }
   if (problem.weights == nullptr || problem.x_dims.size() != 4) return std::nullopt;
   if (ElementCount(problem.out_dims) == 0 || problem.weights->size() == 0) return std::nullopt;
-  if (node.domain.empty() && node.inputs.size() > 2 && node.inputs[2] != kNoValue &&
-      !graph.constant(node.inputs[2])) {
+  if (node.domain.empty() && node.HasInput(2) && !graph.constant(node.inputs[2])) {
     return std::nullopt;
   }
   const Dims& w = problem.weights->dims();
@@ -132,7 +127,7 @@ KernelChoices ConvChoices(const Lowering& lowering, const Node& node) {
   if (node.domain != "msc") return {};
   const std::optional<ConvProblem> problem = ReadProblem(lowering, node);
   if (!problem) return {};
-  KernelChoices choices{.kernel = Words(*problem), .schedules = {}};
+  KernelChoices choices{.kernel = Words(*problem)};
   for (const ConvSchedule& schedule : ConvSchedules(problem->shape, lowering.unit())) {
     choices.schedules.push_back(ToPlain(schedule));
   }

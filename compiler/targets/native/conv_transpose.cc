@@ -16,7 +16,7 @@ namespace {
 struct Transposed {
   ValueId x = kNoValue;
   TensorPtr weights;  ///< [depth, channels of a group, kernel_h, kernel_w]
-  Window window;
+  Window window = {};
   Dims x_dims;
   Dims out_dims;
 };
@@ -34,12 +34,11 @@ std::optional<Transposed> ReadTransposed(const Lowering& lowering, const Node& n
   }
   Transposed conv{.x = node.inputs[0],
                   .weights = graph.constant(node.inputs[1]),
-                  .window = {},
                   .x_dims = lowering.DimsOf(node.inputs[0]),
                   .out_dims = lowering.DimsOf(node.outputs[0])};
   if (conv.weights == nullptr || conv.x_dims.size() != 4) return std::nullopt;
   if (ElementCount(conv.x_dims) == 0 || ElementCount(conv.out_dims) == 0) return std::nullopt;
-  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue && !graph.constant(node.inputs[2])) {
+  if (node.HasInput(2) && !graph.constant(node.inputs[2])) {
     return std::nullopt;
   }
   const Dims& w = conv.weights->dims();

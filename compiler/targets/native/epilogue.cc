@@ -45,13 +45,12 @@ Epilogue::Epilogue(Lowering& lowering, const Group& group, View out, std::size_t
       anchor.domain == "msc" && (anchor.op == "Conv" || anchor.op == "Gemm" || anchor.op == "Pool");
   if (is_fused_) {
     AddFused(lowering, anchor, axis, channels);
-  } else if ((anchor.op == "Conv" || anchor.op == "ConvTranspose") && anchor.inputs.size() > 2 &&
-             anchor.inputs[2] != kNoValue) {
+  } else if ((anchor.op == "Conv" || anchor.op == "ConvTranspose") && anchor.HasInput(2)) {
     bias_ = views_.size();
     views_.push_back(AlongAxis(lowering.Where(anchor.inputs[2]), views_.front().dims, channels));
   }
   for (const Group::Follower& follower : group.followers) {
-    Step step{.node = follower.node, .flow = follower.flow, .operands = {}};
+    Step step{.node = follower.node, .flow = follower.flow};
     std::vector<View> operands =
         OperandsOf(lowering, follower.node, views_.front().dims, axis, follower.flow);
     for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -70,23 +69,20 @@ void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis,
   }
   fused_.activation = InUnit(fused_.activation, unit_);
   if (node.op == "Pool") return;
-  const auto input = [&](std::size_t index) {
-    return index < node.inputs.size() ? node.inputs[index] : kNoValue;
-  };
   const auto per_channel = [&](ValueId value) -> std::size_t {
     if (value == kNoValue) return 0;
     views_.push_back(AlongAxis(lowering.Where(value), views_.front().dims, channels));
     return views_.size() - 1;
   };
-  if (input(kFusedWeightScale) != kNoValue || unit_ != 1) {
+  if (node.Input(kFusedWeightScale) != kNoValue || unit_ != 1) {
     AddScales(lowering, node, channels);
   } else {
-    bias_ = per_channel(input(kFusedBias));
+    bias_ = per_channel(node.Input(kFusedBias));
   }
-  slope_ = per_channel(input(kFusedSlope));
-  if (input(kFusedResidual) != kNoValue) {
+  slope_ = per_channel(node.Input(kFusedSlope));
+  if (node.Input(kFusedResidual) != kNoValue) {
     residual_ = views_.size();
-    views_.push_back(OperandOf(lowering, input(kFusedResidual), views_.front().dims, axis));
+    views_.push_back(OperandOf(lowering, node.Input(kFusedResidual), views_.front().dims, axis));
   }
 }
 
@@ -94,7 +90,7 @@ void Epilogue::AddFused(Lowering& lowering, const Node& node, std::size_t axis,
 /// none.
 void Epilogue::AddScales(Lowering& lowering, const Node& node, std::size_t channels) {
   const auto list = [&](std::size_t index) -> std::span<const float> {
-    const bool given = index < node.inputs.size() && node.inputs[index] != kNoValue;
+    const bool given = node.HasInput(index);
     return given ? graph_.constant(node.inputs[index])->Values<float>() : std::span<const float>();
   };
   const std::span<const float> w_scale = list(kFusedWeightScale);

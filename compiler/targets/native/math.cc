@@ -118,7 +118,7 @@ std::optional<QuantParams> ParamsOf(const Graph& graph, const Node& node) {
   if (scale == nullptr || scale->size() != 1) return std::nullopt;
   QuantParams params{.scale = scale->Values<float>().front(), .zero_point = 0};
   if (!(params.scale > 0) || std::isinf(params.scale)) return std::nullopt;
-  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
+  if (node.HasInput(2)) {
     const TensorPtr zero = graph.constant(node.inputs[2]);
     if (zero == nullptr || zero->size() != 1 || !IsQuantized(zero->dtype())) return std::nullopt;
     params.zero_point = zero->dtype() == DType::kI8 ? std::int64_t{zero->Values<std::int8_t>()[0]}

@@ -14,10 +14,6 @@ using kernel::Binary;
 using kernel::Float;
 using kernel::Op;
 
-ValueId InputOf(const Node& node, std::size_t index) {
-  return index < node.inputs.size() ? node.inputs[index] : kNoValue;
-}
-
 bool Takes(DType dtype, const QuantParams& params) {
   if (!IsQuantized(dtype)) return dtype == DType::kF32 || dtype == DType::kBF16;
   const kernel::IntegerRange range = kernel::RangeOf(dtype);
@@ -53,21 +49,21 @@ bool TakesFused(const Graph& graph, const Node& node) {
   if (!Takes(x, attrs.x) || !Takes(y, attrs.y)) return false;
   if (node.op == "Pool") return true;
   if (node.op == "Binary") return Takes(type(node.inputs[1]), attrs.r);
-  const ValueId residual = InputOf(node, kFusedResidual);
+  const ValueId residual = node.Input(kFusedResidual);
   if (residual != kNoValue && !Takes(type(residual), attrs.r)) return false;
   if (type(node.inputs[kFusedW]) != (IsQuantized(x) ? DType::kI8 : x)) return false;
   const bool integers = IsQuantized(x) || IsQuantized(y);
   for (const std::size_t index : {kFusedBias, kFusedWeightScale, kFusedSlope}) {
-    const ValueId value = InputOf(node, index);
+    const ValueId value = node.Input(index);
     if (value == kNoValue) continue;
     if (type(value) != DType::kF32 || (integers && !graph.constant(value))) return false;
   }
-  return IsQuantized(x) == (InputOf(node, kFusedWeightScale) != kNoValue);
+  return IsQuantized(x) == (node.Input(kFusedWeightScale) != kNoValue);
 }
 
 std::vector<std::int32_t> WholeBias(const Graph& graph, const Node& node) {
-  const ValueId bias = InputOf(node, kFusedBias);
-  const ValueId scale = InputOf(node, kFusedWeightScale);
+  const ValueId bias = node.Input(kFusedBias);
+  const ValueId scale = node.Input(kFusedWeightScale);
   if (bias == kNoValue || scale == kNoValue) return {};
   const std::span<const float> scales = graph.constant(scale)->Values<float>();
   const std::span<const float> values = graph.constant(bias)->Values<float>();

@@ -18,7 +18,7 @@ using kernel::Op;
 /// Returns the one axis that a node reduces; nullopt if there are several or it is unknown.
 std::optional<std::size_t> AxisOf(const Graph& graph, const Node& node, std::size_t rank) {
   std::vector<std::int64_t> axes = AttrOr(node, "axes", std::vector<std::int64_t>());
-  if (node.inputs.size() > 1 && node.inputs[1] != kNoValue) {
+  if (node.HasInput(1)) {
     const TensorPtr given = graph.constant(node.inputs[1]);
     if (given == nullptr || given->dtype() != DType::kI64) return std::nullopt;
     axes.assign(given->Values<std::int64_t>().begin(), given->Values<std::int64_t>().end());

@@ -19,7 +19,7 @@ using kernel::Op;
 struct Resize {
   Dims in;
   Dims out;
-  std::array<std::vector<ResizeTaps>, 2> taps;  ///< taps of rows and of columns
+  std::array<std::vector<ResizeTaps>, 2> taps = {};  ///< taps of rows and of columns
 };
 
 std::optional<Resize> ReadResize(const Lowering& lowering, const Node& node) {
@@ -29,13 +29,12 @@ std::optional<Resize> ReadResize(const Lowering& lowering, const Node& node) {
   if (AttrOr(node, "coordinate_transformation_mode", std::string()) == "tf_crop_and_resize") {
     return std::nullopt;
   }
-  Resize resize{
-      .in = lowering.DimsOf(node.inputs[0]), .out = lowering.DimsOf(node.outputs[0]), .taps = {}};
+  Resize resize{.in = lowering.DimsOf(node.inputs[0]), .out = lowering.DimsOf(node.outputs[0])};
   if (resize.in.size() != 4 || ElementCount(resize.in) == 0 || ElementCount(resize.out) == 0) {
     return std::nullopt;
   }
   constexpr std::size_t kScales = 2;
-  const bool scaled = node.inputs.size() > kScales && node.inputs[kScales] != kNoValue;
+  const bool scaled = node.HasInput(kScales);
   const TensorPtr scales = scaled ? graph.constant(node.inputs[kScales]) : nullptr;
   if (scaled && scales == nullptr) return std::nullopt;
   const auto scale_of = [&](std::size_t axis) {

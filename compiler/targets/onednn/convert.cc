@@ -11,7 +11,7 @@ std::optional<QuantParams> ParamsOf(const Graph& graph, const Node& node) {
   const auto scale = ConstantFloats(graph, node.inputs[1]);
   if (!scale || scale->size() != 1 || !std::isnormal(scale->front())) return std::nullopt;
   QuantParams params{.scale = scale->front(), .zero_point = 0};
-  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
+  if (node.HasInput(2)) {
     const TensorPtr zero = graph.constant(node.inputs[2]);
     if (zero == nullptr || zero->size() != 1) return std::nullopt;
     if (zero->dtype() == DType::kI8) {

@@ -15,7 +15,7 @@ struct Deconv {
   Dims y;
   // Weights [C, M/group, kernel...] viewed as [group, M/group, C/group, kernel...].
   Desc w;
-  std::vector<float> bias;
+  std::vector<float> bias = {};
   Elem elem = Elem::f32;
 };
 
@@ -59,7 +59,6 @@ std::optional<Deconv> ReadDeconv(const Lowering& lowering, NodeId id) {
                 .x = x_dims,
                 .y = y->dims(),
                 .w = Desc(),
-                .bias = {},
                 .elem = ElemOf(*x)};
   Window& window = deconv.window;
   const std::string mode = AttrOr(node, "auto_pad", std::string("NOTSET"));
@@ -71,7 +70,7 @@ std::optional<Deconv> ReadDeconv(const Lowering& lowering, NodeId id) {
     if (window.pads_begin[i] < 0 || window.pads_end[i] < 0) return std::nullopt;
   }
   deconv.w = WeightsDesc(w_dims, window.group, ElemOf(*w));
-  if (node.inputs.size() > 2 && node.inputs[2] != kNoValue) {
+  if (node.HasInput(2)) {
     auto bias = ConstantFloats(graph, node.inputs[2]);
     if (!bias) return std::nullopt;
     deconv.bias = std::move(*bias);

@@ -13,10 +13,6 @@ namespace {
 
 constexpr int kPerChannel = 1 << 1;
 
-ValueId InputOf(const Node& node, std::size_t index) {
-  return index < node.inputs.size() ? node.inputs[index] : kNoValue;
-}
-
 // Returns whether the zero point is a code of i8 or u8 and the scale is positive and finite.
 bool FitsInt32(const QuantParams& params) {
   return params.zero_point >= -128 && params.zero_point <= 255 && std::isfinite(params.scale) &&
@@ -57,16 +53,8 @@ std::optional<Epilogue> ReadEpilogue(const Lowering& lowering, NodeId id) {
   const auto x = DenseDescOf(graph, node.inputs[kFusedX]);
   const auto y = DenseDescOf(graph, node.outputs[0]);
   if (!x || !y) return std::nullopt;
-  Epilogue epilogue{.attrs = {},
-                    .x = ElemOf(*x),
-                    .y = ElemOf(*y),
-                    .bias = {},
-                    .w_scale = {},
-                    .residual = kNoValue,
-                    .r = std::nullopt,
-                    .slope = kNoValue,
-                    .followers = {}};
-  if (const ValueId bias = InputOf(node, kFusedBias); bias != kNoValue) {
+  Epilogue epilogue{.x = ElemOf(*x), .y = ElemOf(*y), .residual = kNoValue, .slope = kNoValue};
+  if (const ValueId bias = node.Input(kFusedBias); bias != kNoValue) {
     auto values = ConstantFloats(graph, bias);
     if (!values) return std::nullopt;
     epilogue.bias = std::move(*values);
@@ -81,13 +69,13 @@ std::optional<Epilogue> ReadEpilogue(const Lowering& lowering, NodeId id) {
       !FitsInt32(epilogue.attrs.r)) {
     return std::nullopt;
   }
-  epilogue.residual = InputOf(node, kFusedResidual);
+  epilogue.residual = node.Input(kFusedResidual);
   if (epilogue.residual != kNoValue) {
     const auto r = DenseDescOf(graph, epilogue.residual);
     if (!r || graph.constant(epilogue.residual)) return std::nullopt;
     epilogue.r = ElemOf(*r);
   }
-  if (const ValueId scale = InputOf(node, kFusedWeightScale); scale != kNoValue) {
+  if (const ValueId scale = node.Input(kFusedWeightScale); scale != kNoValue) {
     auto values = ConstantFloats(graph, scale);
     const auto bad = [](float s) { return !std::isnormal(s) || s < 0.0F; };
     if (!values || values->empty() || std::any_of(values->begin(), values->end(), bad)) {
@@ -97,7 +85,7 @@ std::optional<Epilogue> ReadEpilogue(const Lowering& lowering, NodeId id) {
   }
   // Weights must have scales (and be s8) exactly if the activations are integers.
   if (IsInt8(epilogue.x) == epilogue.w_scale.empty()) return std::nullopt;
-  epilogue.slope = InputOf(node, kFusedSlope);
+  epilogue.slope = node.Input(kFusedSlope);
   if (epilogue.is_prelu() && !graph.constant(epilogue.slope)) return std::nullopt;
   if (!IsInt8(epilogue.x) && !epilogue.is_prelu()) {
     epilogue.followers =

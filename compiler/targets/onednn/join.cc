@@ -166,18 +166,15 @@ bool LowerSlice(Lowering& lowering, NodeId id) {
   const Dims dims = DimsOf(graph, node.inputs[0]);
   const auto rank = static_cast<std::int64_t>(dims.size());
   const auto starts = ConstantInts(graph, node.inputs[1]);
-  const auto has = [&](std::size_t i) {
-    return i < node.inputs.size() && node.inputs[i] != kNoValue;
-  };
   if (!starts) return false;
   std::vector<std::int64_t> axes;
   for (std::size_t i = 0; i < starts->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  if (has(3)) {
+  if (node.HasInput(3)) {
     const auto given = ConstantInts(graph, node.inputs[3]);
     if (!given || given->size() != starts->size()) return false;
     axes = *given;
   }
-  if (has(4)) {
+  if (node.HasInput(4)) {
     const auto steps = ConstantInts(graph, node.inputs[4]);
     const auto is_one = [](std::int64_t step) { return step == 1; };
     if (!steps || !std::all_of(steps->begin(), steps->end(), is_one)) return false;

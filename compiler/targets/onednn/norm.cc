@@ -111,7 +111,7 @@ bool LowerLayerNorm(Lowering& lowering, NodeId id) {
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) return false;
   const std::int64_t columns = ElementCount({dims.begin() + axis, dims.end()});
-  const bool has_shift = node.inputs.size() > 2 && node.inputs[2] != kNoValue;
+  const bool has_shift = node.HasInput(2);
   if (!IsVector(graph, node.inputs[1], columns) ||
       (has_shift && !IsVector(graph, node.inputs[2], columns))) {
     return false;

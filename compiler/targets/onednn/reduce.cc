@@ -30,7 +30,7 @@ std::optional<algorithm> AlgorithmOf(std::string_view op) {
 std::optional<std::vector<std::size_t>> AxesOf(const Graph& graph, const Node& node,
                                                std::size_t rank) {
   std::vector<std::int64_t> given = AttrOr(node, "axes", std::vector<std::int64_t>());
-  if (node.inputs.size() > 1 && node.inputs[1] != kNoValue) {
+  if (node.HasInput(1)) {
     const auto read = ConstantInts(graph, node.inputs[1]);
     if (!read) return std::nullopt;
     given = *read;

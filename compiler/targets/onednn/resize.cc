@@ -12,14 +12,11 @@ using dnnl::algorithm;
 
 // Returns whether the scales of a Resize equal the ratios of its sizes.
 bool ScalesAreRatios(const Graph& graph, const Node& node, const Dims& x, const Dims& y) {
-  const auto given = [&](std::size_t i) {
-    return i < node.inputs.size() && node.inputs[i] != kNoValue;
-  };
-  if (given(3)) {
+  if (node.HasInput(3)) {
     const TensorPtr sizes = graph.constant(node.inputs[3]);
     if (sizes != nullptr && sizes->size() > 0) return true;
   }
-  const auto scales = given(2) ? ConstantFloats(graph, node.inputs[2]) : std::nullopt;
+  const auto scales = node.HasInput(2) ? ConstantFloats(graph, node.inputs[2]) : std::nullopt;
   if (!scales || scales->size() != x.size()) return false;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const double made = static_cast<double>((*scales)[i]) * static_cast<double>(x[i]);

@@ -7,10 +7,6 @@
 namespace msc::xnnpack {
 namespace {
 
-ValueId InputAt(const Node& node, std::size_t index) {
-  return index < node.inputs.size() ? node.inputs[index] : kNoValue;
-}
-
 /// Bias, residual and activation of a layer, fused or unfused.
 struct Closing {
   Activation activation;
@@ -22,20 +18,20 @@ struct Closing {
 std::optional<Closing> ReadClosing(const Lowering& lowering, const Node& node) {
   Closing closing;
   const bool fused = node.domain == "msc";
-  if (const ValueId bias = InputAt(node, 2); bias != kNoValue) {
+  if (const ValueId bias = node.Input(2); bias != kNoValue) {
     auto values = lowering.Constant(bias, Layout::kDense);
     if (!values) return std::nullopt;
     closing.bias = *std::move(values);
   }
   if (!fused) return closing;
   const FusedAttrs attrs = ReadFusedAttrs(node);
-  if (attrs.y_type != DType::kF32 || InputAt(node, kFusedWeightScale) != kNoValue) {
+  if (attrs.y_type != DType::kF32 || node.Input(kFusedWeightScale) != kNoValue) {
     return std::nullopt;
   }
   closing.activation = attrs.activation;
-  closing.residual = InputAt(node, kFusedResidual);
+  closing.residual = node.Input(kFusedResidual);
   if (closing.residual != kNoValue && !lowering.DimsOf(closing.residual)) return std::nullopt;
-  closing.slope = InputAt(node, kFusedSlope);
+  closing.slope = node.Input(kFusedSlope);
   return closing;
 }
 
@@ -118,7 +114,7 @@ bool LowerConv(Lowering& lowering, NodeId id) {
   const std::vector<float> kernel = KernelLast(*weights, *w);
   const auto count = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
   const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
-  Layer layer{.id = id, .y = node.outputs[0], .layout = Layout::kChannelsLast, .x = {}};
+  Layer layer{.id = id, .y = node.outputs[0], .layout = Layout::kChannelsLast};
   layer.make = [&](Clamp clamp) {
     return Make([&](xnn_operator_t* op) {
       return xnn_create_convolution2d_nhwc_f32(
@@ -168,7 +164,7 @@ bool LowerGemm(Lowering& lowering, NodeId id) {
     return false;
   }
   const auto rows = static_cast<std::size_t>(ElementCount(*x)) / inputs;
-  Layer layer{.id = id, .y = node.outputs[0], .layout = Layout::kDense, .x = {}};
+  Layer layer{.id = id, .y = node.outputs[0], .layout = Layout::kDense};
   layer.make = [&](Clamp clamp) {
     return Make([&](xnn_operator_t* op) {
       return xnn_create_fully_connected_nc_f32(

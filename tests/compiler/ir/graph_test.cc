@@ -61,6 +61,15 @@ constexpr const char* kBranch = R"(graph main {
   output %i
 })";
 
+TEST(Node, HasNoInputThatIsLeftOutOrBeyondTheLast) {
+  const Node node = MakeNode("Clip", {ValueId{3}, kNoValue}, {});
+  EXPECT_EQ(node.Input(0), ValueId{3});
+  EXPECT_TRUE(node.HasInput(0));
+  EXPECT_FALSE(node.HasInput(1));
+  EXPECT_EQ(node.Input(2), kNoValue);
+  EXPECT_FALSE(node.HasInput(2));
+}
+
 TEST(Graph, BuildsManyNodesInLittleTime) {
   // Many nodes without names, each reading the one before and a shared constant. Quadratic steps
   // would take minutes.
