@@ -1,7 +1,6 @@
 #include "agents/policy/policy_agent.h"
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "agents/common/method.h"

@@ -1,6 +1,5 @@
 #include "agents/tpe/parzen.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "compiler/base/error.h"

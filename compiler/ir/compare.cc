@@ -1,5 +1,4 @@
 #include <bit>
-#include <cstring>
 
 #include "compiler/ir/graph.h"
 

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <charconv>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>

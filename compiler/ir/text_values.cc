@@ -4,7 +4,6 @@
 #include <charconv>
 #include <cstring>
 #include <string>
-#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"

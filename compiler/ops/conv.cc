@@ -1,6 +1,3 @@
-#include <cstdint>
-#include <utility>
-
 #include "compiler/ops/conv_kernel.h"
 #include "compiler/ops/eval.h"
 #include "compiler/ops/register.h"

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <string>
 #include <string_view>
@@ -9,7 +8,6 @@
 #include "compiler/base/error.h"
 #include "compiler/ops/fused.h"
 #include "compiler/ops/infer.h"
-#include "compiler/ops/quantize.h"
 
 namespace msc {
 namespace {

@@ -1,13 +1,10 @@
 #include "compiler/ops/fused_eval.h"
 
-#include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
 
-#include "compiler/base/error.h"
 #include "compiler/ops/conv_kernel.h"
 #include "compiler/ops/eval.h"
 #include "compiler/ops/fused.h"

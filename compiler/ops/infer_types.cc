@@ -2,7 +2,6 @@
 
 #include "compiler/base/error.h"
 #include "compiler/ops/declared.h"
-#include "compiler/ops/infer.h"
 #include "compiler/ops/op.h"
 
 namespace msc {

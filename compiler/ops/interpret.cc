@@ -1,9 +1,7 @@
 #include <map>
-#include <optional>
 #include <utility>
 
 #include "compiler/base/error.h"
-#include "compiler/ops/infer.h"
 #include "compiler/ops/op.h"
 
 namespace msc {

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <string>
-#include <utility>
 
 #include "compiler/ops/eval.h"
 #include "compiler/ops/register.h"

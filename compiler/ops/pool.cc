@@ -1,5 +1,4 @@
 #include <cstdint>
-#include <utility>
 
 #include "compiler/ops/eval.h"
 #include "compiler/ops/pool_kernel.h"

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <type_traits>
-#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/ops/eval.h"

@@ -1,7 +1,6 @@
 #include "compiler/ops/resize.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <string>

@@ -2,7 +2,6 @@
 #include <string>
 #include <utility>
 
-#include "compiler/base/error.h"
 #include "compiler/ops/fused.h"
 #include "compiler/ops/infer.h"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "compiler/ops/eval.h"
 #include "compiler/ops/infer.h"

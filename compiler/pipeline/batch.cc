@@ -1,6 +1,5 @@
 #include "compiler/pipeline/batch.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 

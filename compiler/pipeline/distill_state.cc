@@ -1,7 +1,5 @@
-
 #include "compiler/pipeline/distill_state.h"
 
-#include <bit>
 #include <cstring>
 #include <utility>
 

@@ -1,6 +1,5 @@
 #include "compiler/pipeline/fitted.h"
 
-#include <bit>
 #include <cmath>
 #include <cstring>
 #include <filesystem>

@@ -1,8 +1,6 @@
 #include "compiler/pipeline/prune.h"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 #include <set>
 #include <utility>
 

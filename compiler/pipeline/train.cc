@@ -1,7 +1,6 @@
 #include "compiler/pipeline/train.h"
 
 #include <algorithm>
-#include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"

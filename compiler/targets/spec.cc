@@ -1,7 +1,5 @@
 #include "compiler/targets/spec.h"
 
-#include <utility>
-
 #include "compiler/base/error.h"
 
 namespace msc {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "compiler/base/error.h"
-
 namespace msc::cost {
 namespace {
 

@@ -1,6 +1,5 @@
 #include "cost/partition/given_study.h"
 
-#include <algorithm>
 #include <chrono>
 #include <set>
 #include <utility>

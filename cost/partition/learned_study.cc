@@ -7,7 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "cost/partition/propose.h"
 

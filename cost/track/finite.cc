@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/ops/op.h"

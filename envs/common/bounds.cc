@@ -1,10 +1,8 @@
 #include "envs/common/bounds.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
-#include <utility>
 
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/quantize/quantize.h"

@@ -1,7 +1,5 @@
 #include "envs/common/evaluation.h"
 
-#include <utility>
-
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/json_value.h"

@@ -1,6 +1,5 @@
 #include "gym/app/track_print.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>

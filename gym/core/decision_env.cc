@@ -1,7 +1,6 @@
 #include "gym/core/decision_env.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "compiler/base/error.h"

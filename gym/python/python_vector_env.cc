@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include <pybind11/stl.h>

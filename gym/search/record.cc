@@ -1,14 +1,11 @@
 #include "gym/search/record.h"
 
-#include <cstdio>
-
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/ir/serialize.h"
-#include "gym/search/host.h"
 #include "gym/study/scan.h"
 #include "gym/study/trial.h"
 

@@ -1,7 +1,5 @@
 #include "gym/study/importance.h"
 
-#include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "compiler/base/error.h"

@@ -1,6 +1,5 @@
 #include "compiler/codegen/onnx/export.h"
 
-#include <cstring>
 #include <limits>
 #include <set>
 #include <variant>

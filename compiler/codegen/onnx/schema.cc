@@ -10,7 +10,6 @@
 
 #include <onnx/defs/schema.h>
 
-#include "compiler/base/error.h"
 #include "compiler/ops/op.h"
 
 namespace msc::detail {

@@ -1,8 +1,6 @@
 #include "compiler/compress/distill/trainer.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <numbers>

@@ -1,7 +1,6 @@
 #include "compiler/compress/prune/least_squares.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>

@@ -2,7 +2,6 @@
 #include "compiler/compress/prune/linear_form.h"
 
 #include <algorithm>
-#include <numeric>
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"

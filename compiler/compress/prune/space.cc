@@ -2,7 +2,6 @@
 #include <numeric>
 #include <set>
 
-#include "compiler/base/error.h"
 #include "compiler/compress/prune/axes.h"
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/prune/relations.h"

@@ -1,7 +1,5 @@
 #include <array>
-#include <limits>
 
-#include "compiler/base/error.h"
 #include "compiler/import/onnx/lift.h"
 
 namespace msc::detail {

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/error.h"
 #include "compiler/import/onnx/lift.h"
 #include "compiler/import/onnx/tensor_proto.h"
 

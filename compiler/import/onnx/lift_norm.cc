@@ -1,6 +1,5 @@
 #include <array>
 
-#include "compiler/base/error.h"
 #include "compiler/import/onnx/lift.h"
 
 namespace msc::detail {

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "compiler/base/error.h"
 #include "compiler/import/onnx/lift.h"
 
 namespace msc::detail {

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <numeric>
 
-#include "compiler/base/error.h"
 #include "compiler/import/onnx/lift.h"
 
 namespace msc::detail {

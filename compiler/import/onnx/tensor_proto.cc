@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <charconv>
 #include <cstring>
 #include <iterator>
-#include <limits>
 #include <utility>
 
 #include <onnx/onnx_pb.h>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "compiler/base/error.h"
 #include "compiler/ops/eval.h"
 #include "compiler/ops/fused.h"
 

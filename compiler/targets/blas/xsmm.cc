@@ -1,6 +1,5 @@
 #include "compiler/targets/blas/xsmm.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
 

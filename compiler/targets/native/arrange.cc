@@ -1,8 +1,6 @@
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/targets/native/quantize.h"

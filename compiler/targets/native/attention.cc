@@ -1,6 +1,5 @@
 #include "compiler/ops/attention.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <utility>
 
 #include "compiler/targets/native/math.h"

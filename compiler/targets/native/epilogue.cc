@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "compiler/base/error.h"
 #include "compiler/targets/native/math.h"
 #include "compiler/targets/native/operands.h"
 #include "compiler/targets/native/quantize.h"

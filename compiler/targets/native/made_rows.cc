@@ -1,7 +1,5 @@
 #include "compiler/targets/native/made_rows.h"
 
-#include <utility>
-
 namespace msc::native {
 
 TileSchedule MadeRows::Tile(const VectorUnit& unit) const {

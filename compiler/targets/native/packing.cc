@@ -1,7 +1,5 @@
 #include "compiler/targets/native/packing.h"
 
-#include <utility>
-
 namespace msc::native {
 
 using kernel::Access;

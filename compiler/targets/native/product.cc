@@ -1,6 +1,5 @@
 #include "compiler/targets/native/product.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "compiler/ops/resize.h"
 
 #include <array>
-#include <cmath>
 #include <optional>
 #include <utility>
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/base/error.h"
 #include "compiler/base/parallel.h"
 #include "compiler/targets/native/conv_problem.h"
 #include "compiler/targets/native/product.h"

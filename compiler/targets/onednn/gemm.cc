@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "compiler/targets/onednn/fused.h"
 #include "compiler/targets/onednn/rules.h"
 

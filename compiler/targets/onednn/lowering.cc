@@ -1,7 +1,6 @@
 #include "compiler/targets/onednn/lowering.h"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 #include <utility>
 

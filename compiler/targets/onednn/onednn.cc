@@ -11,7 +11,6 @@
 
 #include <dnnl.hpp>
 
-#include "compiler/base/error.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/targets/onednn/lowering.h"
 #include "compiler/targets/onednn/rules.h"

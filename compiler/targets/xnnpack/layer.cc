@@ -1,7 +1,5 @@
-#include <algorithm>
 #include <utility>
 
-#include "compiler/base/error.h"
 #include "compiler/targets/xnnpack/rules.h"
 
 namespace msc::xnnpack {

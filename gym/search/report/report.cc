@@ -1,13 +1,11 @@
 #include "gym/search/report/report.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 
 #include <nlohmann/json.hpp>
 
-#include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "envs/common/evaluation.h"

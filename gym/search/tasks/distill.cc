@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/base/error.h"
 #include "envs/distill/distill_env.h"
 #include "gym/report/report.h"
 #include "gym/search/config.h"
