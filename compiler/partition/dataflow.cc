@@ -93,7 +93,6 @@ class TensorTable {
 DataflowGraph::DataflowGraph(std::vector<FlowNode> nodes, std::vector<FlowTensor> tensors)
     : nodes_(std::move(nodes)), tensors_(std::move(tensors)) {
   Connect();
-  FindDominators();
 }
 
 DataflowGraph::DataflowGraph(const Graph& graph) {
@@ -102,9 +101,7 @@ DataflowGraph::DataflowGraph(const Graph& graph) {
     const Node& node = graph.node(id);
     FlowNode flow{.name = node.name,
                   .op = node.domain.empty() ? node.op : node.domain + "." + node.op,
-                  .role = FlowRole::kCall,
                   .kind = KindOf(node),
-                  .block = 0,
                   .inputs = {},
                   .outputs = {},
                   .id = id};
@@ -123,7 +120,6 @@ DataflowGraph::DataflowGraph(const Graph& graph) {
   }
   tensors_ = std::move(tensors).Take();
   Connect();
-  FindDominators();
 }
 
 void DataflowGraph::Connect() {
@@ -170,43 +166,10 @@ bool DataflowGraph::Leaves(std::size_t index) const {
                      [&](FlowIndex output) { return tensors_[output].leaves; });
 }
 
-// Post-dominators form a tree whose root (kNoFlow) is outside the graph. The post-dominator of a
-// node is the nearest common ancestor of its consumers. Consumers come later in the order, so one
-// reverse sweep finds all.
-void DataflowGraph::FindDominators() {
-  dominators_.assign(nodes_.size(), kNoFlow);
-  std::vector<std::size_t> depth(nodes_.size(), 1);
-  for (std::size_t i = nodes_.size(); i-- > 0;) {
-    if (consumers_[i].empty() || Leaves(i)) continue;
-    FlowIndex common = consumers_[i].front();
-    for (FlowIndex other : consumers_[i]) {
-      while (common != other && common != kNoFlow && other != kNoFlow) {
-        FlowIndex& deeper = depth[common] >= depth[other] ? common : other;
-        deeper = dominators_[deeper];
-      }
-      if (other == kNoFlow) common = kNoFlow;
-      if (common == kNoFlow) break;
-    }
-    dominators_[i] = common;
-    if (common != kNoFlow) depth[i] = depth[common] + 1;
-  }
-}
-
 FlowIndex DataflowGraph::Find(std::string_view name) const {
   const auto it = std::find_if(nodes_.begin(), nodes_.end(),
                                [&](const FlowNode& node) { return node.name == name; });
   return it == nodes_.end() ? kNoFlow : static_cast<FlowIndex>(it - nodes_.begin());
-}
-
-std::vector<IndexSet> DownstreamClosure(const DataflowGraph& graph) {
-  std::vector<IndexSet> closure(graph.size(), graph.EmptySet());
-  for (std::size_t i = graph.size(); i-- > 0;) {
-    for (const FlowIndex consumer : graph.consumers(i)) {
-      closure[i] |= closure[consumer];
-      closure[i].Insert(consumer);
-    }
-  }
-  return closure;
 }
 
 bool IsConvex(const DataflowGraph& graph, const IndexSet& nodes) {

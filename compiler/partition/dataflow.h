@@ -17,19 +17,6 @@ namespace msc {
 using FlowIndex = std::uint32_t;
 inline constexpr FlowIndex kNoFlow = std::numeric_limits<FlowIndex>::max();
 
-/// Role of a node in a dataflow graph. Graphs of this compiler contain only calls. The other roles
-/// occur in expression graphs, in which parameters and operator names are nodes as well.
-enum class FlowRole : std::uint8_t {
-  kCall,
-  kParameter,
-  kConstant,
-  kScalar,    ///< a constant that is written into the code of its readers
-  kOperator,  ///< the name of an operator, an input of its calls
-  kTuple,
-  kProjection,
-  kFunction,  ///< its inputs are its parameters and its body
-};
-
 /// How the elements of an operator's result depend on those of its operands, from easiest to fuse
 /// to impossible to fuse.
 enum class OpKind : std::uint8_t {
@@ -50,21 +37,14 @@ enum class OpKind : std::uint8_t {
 /// A node of a dataflow graph.
 struct FlowNode {
   std::string name;     ///< stable: plans refer to nodes by name
-  std::string op = {};  ///< for a call: "Relu", "msc.Conv"
-  FlowRole role = FlowRole::kCall;
+  std::string op = {};  ///< "Relu", "msc.Conv"
   OpKind kind = OpKind::kOpaque;
-  std::uint32_t block = 0;  ///< nested function or branch; a region stays within one block
   std::vector<FlowIndex> inputs = {};   ///< tensors in order; those read twice are repeated
   std::vector<FlowIndex> outputs = {};  ///< tensors
   NodeId id = kNoNode;                  ///< node of the Graph that this node was made from
   /// Positions of the weights among the operands, in rising order; absent operands are not counted.
   /// Weights are part of the node and are missing from `inputs`.
   std::vector<std::uint32_t> weights = {};
-
-  /// Whether the node is written into the code of its readers instead of being passed to them.
-  [[nodiscard]] bool inlined() const {
-    return role == FlowRole::kOperator || role == FlowRole::kScalar;
-  }
 };
 
 /// A tensor of a dataflow graph.
@@ -103,27 +83,18 @@ class DataflowGraph {
   }
   /// Returns whether a tensor of the node is an output of the graph.
   [[nodiscard]] bool Leaves(std::size_t index) const;
-  /// Returns the immediate post-dominator: the nearest node that lies on every path from `index` to
-  /// a result of the graph; kNoFlow if there is none.
-  [[nodiscard]] FlowIndex dominator(std::size_t index) const { return dominators_.at(index); }
   [[nodiscard]] IndexSet EmptySet() const { return IndexSet(size()); }
   /// Returns the node of that name; kNoFlow if there is none.
   [[nodiscard]] FlowIndex Find(std::string_view name) const;
 
  private:
   void Connect();
-  void FindDominators();
 
   std::vector<FlowNode> nodes_;
   std::vector<FlowTensor> tensors_;
   std::vector<std::vector<FlowIndex>> producers_;
   std::vector<std::vector<FlowIndex>> consumers_;
-  std::vector<FlowIndex> dominators_;
 };
-
-/// Returns for each node the set of all nodes that depend on it, itself excluded. Takes one reverse
-/// sweep: O(edges * n / 64) time and at most n * n / 8 bytes.
-[[nodiscard]] std::vector<IndexSet> DownstreamClosure(const DataflowGraph& graph);
 
 /// Returns whether no path leaves `nodes` and comes back. Visits only the nodes between the first
 /// and the last member.

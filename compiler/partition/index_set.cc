@@ -112,12 +112,6 @@ void IndexSet::Insert(std::size_t index) {
   words_[word - first_word_] |= std::uint64_t{1} << (index % 64);
 }
 
-void IndexSet::Erase(std::size_t index) {
-  if (!Contains(index)) return;
-  words_[index / 64 - first_word_] &= ~(std::uint64_t{1} << (index % 64));
-  Trim();
-}
-
 IndexSet& IndexSet::operator|=(const IndexSet& other) {
   Check(universe_ == other.universe_, "sets of one universe are united");
   if (other.words_.empty()) return *this;
@@ -158,15 +152,6 @@ std::strong_ordering IndexSet::operator<=>(const IndexSet& other) const {
     return (Word(i) & first) != 0 ? std::strong_ordering::less : std::strong_ordering::greater;
   }
   return std::strong_ordering::equal;
-}
-
-IndexSet IndexSet::Substitute(std::span<const std::size_t> map, std::size_t universe) const {
-  IndexSet result(universe);
-  ForEach([&](std::size_t index) {
-    Check(index < map.size() && !result.Contains(map[index]), "the map is injective on the set");
-    result.Insert(map[index]);
-  });
-  return result;
 }
 
 std::size_t IndexSet::Hash() const noexcept {

@@ -44,7 +44,6 @@ class IndexSet {
   [[nodiscard]] std::vector<std::size_t> Members() const;
 
   void Insert(std::size_t index);
-  void Erase(std::size_t index);
   IndexSet& operator|=(const IndexSet& other);
   IndexSet& operator&=(const IndexSet& other);
   IndexSet& operator-=(const IndexSet& other);
@@ -57,12 +56,7 @@ class IndexSet {
   /// they differ is the smaller. A set of a smaller universe comes first.
   std::strong_ordering operator<=>(const IndexSet& other) const;
 
-  /// Returns the set of map[i] for every member i, in `universe`. InternalError unless `map` is
-  /// injective on the members.
-  [[nodiscard]] IndexSet Substitute(std::span<const std::size_t> map, std::size_t universe) const;
   [[nodiscard]] std::size_t Hash() const noexcept;
-  /// Returns the bytes allocated on the heap.
-  [[nodiscard]] std::size_t HeapBytes() const noexcept { return words_.capacity() * 8; }
 
   /// Calls `visit(index)` for every member in rising order.
   template <class Visit>

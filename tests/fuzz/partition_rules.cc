@@ -19,8 +19,8 @@ void FuzzPartitionRules(std::string_view bytes) {
   static const DataflowGraph flow(graph);
   try {
     for (const NamedRule& rule : ParsePartitionRules(bytes, "rules").rules) {
-      for (const Offered& offered : rule.rule.find(flow, RuleMode::kComplete)) {
-        Check(!offered.sub_graph.inside.empty(), "a rule offers nodes");
+      for (const SubGraph& sub_graph : rule.rule(flow)) {
+        Check(!sub_graph.inside.empty(), "a rule offers nodes");
       }
     }
   } catch (const UserError&) {

@@ -5,8 +5,10 @@
 // itself are nodes as well.
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,43 +20,39 @@ namespace msc::test {
 
 using Members = std::vector<std::size_t>;
 
+/// A node that is no call has one of the operators below, which begin with '%'.
 struct Expr;
 using ExprPtr = std::shared_ptr<Expr>;
 struct Expr {
-  FlowRole role = FlowRole::kCall;
   std::string op = {};
   std::vector<ExprPtr> operands = {};
 };
 
-inline ExprPtr Make(FlowRole role, std::vector<ExprPtr> operands = {}) {
-  return std::make_shared<Expr>(Expr{.role = role, .operands = std::move(operands)});
+inline ExprPtr Do(const std::string& op, std::vector<ExprPtr> operands) {
+  return std::make_shared<Expr>(Expr{.op = op, .operands = std::move(operands)});
 }
 inline ExprPtr Param() {
-  return Make(FlowRole::kParameter);
+  return Do("%param", {});
 }
 inline ExprPtr Const() {
-  return Make(FlowRole::kConstant);
+  return Do("%const", {});
 }
+/// A constant that is written into the code of its readers.
 inline ExprPtr Scalar() {
-  return Make(FlowRole::kScalar);
+  return Do("%scalar", {});
 }
 inline ExprPtr TupleExpr(std::vector<ExprPtr> fields) {
-  return Make(FlowRole::kTuple, std::move(fields));
+  return Do("%tuple", std::move(fields));
 }
 inline ExprPtr Get(ExprPtr tuple) {
-  return Make(FlowRole::kProjection, {std::move(tuple)});
-}
-inline ExprPtr Do(const std::string& op, std::vector<ExprPtr> operands) {
-  return std::make_shared<Expr>(
-      Expr{.role = FlowRole::kCall, .op = op, .operands = std::move(operands)});
+  return Do("%get", {std::move(tuple)});
 }
 
-inline OpKind KindOfOp(const Expr& expr) {
-  if (expr.role == FlowRole::kConstant || expr.role == FlowRole::kScalar)
-    return OpKind::kElementwise;
-  if (expr.role == FlowRole::kTuple || expr.role == FlowRole::kProjection)
-    return OpKind::kInjective;
-  if (expr.role != FlowRole::kCall) return OpKind::kOpaque;
+inline bool IsCall(const std::string& op) {
+  return !op.starts_with('%');
+}
+
+inline OpKind KindOfOp(const std::string& op) {
   static const std::map<std::string, OpKind> kinds = {
       {"relu", OpKind::kElementwise},    {"abs", OpKind::kElementwise},
       {"tanh", OpKind::kElementwise},    {"leaky", OpKind::kElementwise},
@@ -63,8 +61,10 @@ inline OpKind KindOfOp(const Expr& expr) {
       {"expand", OpKind::kBroadcast},    {"reshape", OpKind::kInjective},
       {"transpose", OpKind::kInjective}, {"concat", OpKind::kInjective},
       {"split", OpKind::kInjective},     {"conv", OpKind::kAnchor},
-      {"dense", OpKind::kAnchor}};
-  const auto it = kinds.find(expr.op);
+      {"dense", OpKind::kAnchor},        {"%const", OpKind::kElementwise},
+      {"%scalar", OpKind::kElementwise}, {"%tuple", OpKind::kInjective},
+      {"%get", OpKind::kInjective}};
+  const auto it = kinds.find(op);
   return it == kinds.end() ? OpKind::kOpaque : it->second;
 }
 
@@ -76,8 +76,7 @@ class Numbering {
     std::vector<FlowIndex> inputs;
     for (const ExprPtr& param : params) inputs.push_back(numbers_.at(param.get()));
     inputs.push_back(numbers_.at(body.get()));
-    const FlowIndex function =
-        Put({.name = {}, .op = "fn", .role = FlowRole::kFunction, .inputs = inputs});
+    const FlowIndex function = Put({.name = {}, .op = "%function", .inputs = inputs});
     tensors_[function].leaves = true;
     return {std::move(nodes_), std::move(tensors_)};
   }
@@ -92,29 +91,29 @@ class Numbering {
     return number;
   }
 
+  // Names of operators have numbers but no readers. Scalars are weights of their readers.
   void Visit(const ExprPtr& expr) {
     if (numbers_.contains(expr.get())) return;
-    std::vector<FlowIndex> inputs;
-    if (expr->role == FlowRole::kCall) {
-      const auto [it, added] = operators_.emplace(expr->op, 0);
-      if (added) it->second = Put({.name = {}, .op = expr->op, .role = FlowRole::kOperator});
-      inputs.push_back(it->second);
+    if (IsCall(expr->op) && operators_.insert(expr->op).second) {
+      Put({.name = {}, .op = "%operator"});
     }
-    for (const ExprPtr& operand : expr->operands) {
+    FlowNode node{.name = {}, .op = expr->op, .kind = KindOfOp(expr->op)};
+    for (std::uint32_t i = 0; i < expr->operands.size(); ++i) {
+      const ExprPtr& operand = expr->operands[i];
       Visit(operand);
-      inputs.push_back(numbers_.at(operand.get()));
+      if (operand->op == "%scalar") {
+        node.weights.push_back(i);
+      } else {
+        node.inputs.push_back(numbers_.at(operand.get()));
+      }
     }
-    numbers_[expr.get()] = Put({.name = {},
-                                .op = expr->op,
-                                .role = expr->role,
-                                .kind = KindOfOp(*expr),
-                                .inputs = inputs});
+    numbers_[expr.get()] = Put(std::move(node));
   }
 
   std::vector<FlowNode> nodes_;
   std::vector<FlowTensor> tensors_;
   std::map<const Expr*, FlowIndex> numbers_;
-  std::map<std::string, FlowIndex> operators_;
+  std::set<std::string> operators_;
 };
 
 inline DataflowGraph Fn(const std::vector<ExprPtr>& params, const ExprPtr& body) {
@@ -204,9 +203,9 @@ inline DataflowGraph GraphNamed(const std::string& name) {
   }
   if (name ==
       "products") {  // one value times three weights, followed by two convolutions in series
-    const auto product = [&] { return Do("dense", {a, Const()}); };
+    const auto product = [&] { return Do("dense", {a, Scalar()}); };
     const ExprPtr sum = Do("add", {Do("add", {product(), product()}), product()});
-    return Fn({a}, Do("conv", {Do("conv", {sum, Const()}), Const()}));
+    return Fn({a}, Do("conv", {Do("conv", {sum, Scalar()}), Scalar()}));
   }
   throw InternalError("no such graph: " + name, __FILE__, __LINE__);
 }

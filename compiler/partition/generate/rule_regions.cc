@@ -32,15 +32,15 @@ std::optional<std::size_t> Between(const DataflowGraph& flow, const IndexSet& no
 /// Returns the distinct convex sets of nodes that a rule finds. UserError if a rule that lists its
 /// nodes is not convex.
 std::vector<IndexSet> Offers(const DataflowGraph& flow, const NamedRule& rule) {
-  std::vector<Offered> found;
+  std::vector<SubGraph> found;
   try {
-    found = rule.rule.find(flow, RuleMode::kComplete);
+    found = rule.rule(flow);
   } catch (const UserError& error) {
     throw UserError("rule '" + rule.name + "': " + error.what());
   }
   std::vector<IndexSet> offers;
-  for (Offered& offered : found) {
-    IndexSet& nodes = offered.sub_graph.inside;
+  for (SubGraph& sub_graph : found) {
+    IndexSet& nodes = sub_graph.inside;
     if (nodes.empty()) continue;
     const std::optional<std::size_t> between = Between(flow, nodes);
     if (between && rule.exact) {
@@ -87,7 +87,7 @@ std::vector<RegionNodes> PatternRegions(const DataflowGraph& flow, const Runs& r
     const NamedRule rule{.name = pattern.name,
                          .targets = {},
                          .exact = false,
-                         .rule = PatternRule(pattern.name, ParsePattern(pattern.text, what))};
+                         .rule = PatternRule(ParsePattern(pattern.text, what))};
     for (RegionNodes& region : TakenOf(Offers(flow, rule), rule.name, runs.nodes)) {
       regions.push_back(std::move(region));
     }

@@ -23,7 +23,7 @@ PatternPtr Make(Pattern::Kind kind, std::string op, std::vector<PatternPtr> part
 /// Matches the parts of one pattern; caches the matches by part and node.
 class Matcher {
  public:
-  Matcher(const DataflowGraph& flow, Matches matches) : flow_(flow), matches_(matches) {}
+  explicit Matcher(const DataflowGraph& flow) : flow_(flow) {}
 
   // Returns the sets of nodes that the match of `pattern` at `node` may consist of; empty if there
   // is no match. `node` is kNoFlow for an input of the graph, kWeight for a weight.
@@ -39,47 +39,23 @@ class Matcher {
     if (pattern.kind == Pattern::Kind::kAny) return {flow_.EmptySet()};
     if (pattern.kind == Pattern::Kind::kEither) {
       Sets sets = Match(*pattern.parts[0], node);
-      if (!sets.empty() && matches_ == Matches::kFirst) return sets;
       for (const IndexSet& set : Match(*pattern.parts[1], node)) Append(set, sets);
       return sets;
     }
-    if (node == kNoFlow) return {};
-    if (node == kWeight) {
-      if (pattern.kind != Pattern::Kind::kConstant) return {};
-      return {flow_.EmptySet()};
+    if (pattern.kind == Pattern::Kind::kConstant) {
+      return node == kWeight ? Sets{flow_.EmptySet()} : Sets{};
     }
-    return MatchNode(pattern, node);
+    if (node == kNoFlow || node == kWeight || flow_.node(node).op != pattern.op) return {};
+    return MatchCall(pattern, node);
   }
 
-  Sets MatchNode(const Pattern& pattern, FlowIndex node) {
-    const FlowNode& here = flow_.node(node);
-    std::vector<FlowIndex> operands = Operands(here);
-    std::vector<PatternPtr> parts = pattern.parts;
-    switch (pattern.kind) {
-      case Pattern::Kind::kConstant:
-        if (here.role == FlowRole::kScalar) return {flow_.EmptySet()};
-        if (here.role != FlowRole::kConstant) return {};
-        break;
-      case Pattern::Kind::kCall:
-        if (here.role != FlowRole::kCall || here.op != pattern.op) return {};
-        while (operands.size() > parts.size() && operands.back() == kWeight) operands.pop_back();
-        break;
-      case Pattern::Kind::kCallOf:
-        if (here.role != FlowRole::kCall || here.op != pattern.op) return {};
-        operands.clear();
-        break;
-      case Pattern::Kind::kTupleOfAny:
-        if (here.role != FlowRole::kTuple) return {};
-        parts.assign(operands.size(), pattern.parts.front());
-        break;
-      case Pattern::Kind::kTuple:
-        if (here.role != FlowRole::kTuple) return {};
-        break;
-      default:
-        if (here.role != FlowRole::kProjection) return {};
-    }
-    if (parts.size() != operands.size()) return {};
+  Sets MatchCall(const Pattern& pattern, FlowIndex node) {
     Sets sets = {IndexSet::Range(flow_.size(), node, node + 1)};
+    if (pattern.kind == Pattern::Kind::kCallOf) return sets;
+    const std::vector<PatternPtr>& parts = pattern.parts;
+    std::vector<FlowIndex> operands = Operands(flow_.node(node));
+    while (operands.size() > parts.size() && operands.back() == kWeight) operands.pop_back();
+    if (parts.size() != operands.size()) return {};
     for (std::size_t i = 0; i < parts.size() && !sets.empty(); ++i) {
       sets = Product(sets, Match(*parts[i], operands[i]));
     }
@@ -96,10 +72,7 @@ class Matcher {
     };
     for (const FlowIndex tensor : node.inputs) {
       add_weights();
-      const FlowIndex producer = flow_.tensor(tensor).producer;
-      if (producer == kNoFlow || flow_.node(producer).role != FlowRole::kOperator) {
-        operands.push_back(producer);
-      }
+      operands.push_back(flow_.tensor(tensor).producer);
     }
     add_weights();
     return operands;
@@ -124,7 +97,6 @@ class Matcher {
   }
 
   const DataflowGraph& flow_;
-  Matches matches_;
   std::map<std::pair<const Pattern*, FlowIndex>, Sets> known_;
 };
 
@@ -146,25 +118,12 @@ PatternPtr CallEitherWay(std::string op, PatternPtr a, PatternPtr b) {
   PatternPtr swapped = Call(op, {b, a});
   return Either(Call(std::move(op), {std::move(a), std::move(b)}), std::move(swapped));
 }
-PatternPtr TupleOf(std::vector<PatternPtr> fields) {
-  return Make(Pattern::Kind::kTuple, "", std::move(fields));
-}
-PatternPtr TupleOfAny(PatternPtr every) {
-  return Make(Pattern::Kind::kTupleOfAny, "", {std::move(every)});
-}
-PatternPtr Projection(PatternPtr tuple) {
-  return Make(Pattern::Kind::kProjection, "", {std::move(tuple)});
-}
 PatternPtr Either(PatternPtr a, PatternPtr b) {
   return Make(Pattern::Kind::kEither, "", {std::move(a), std::move(b)});
 }
-PatternPtr Optionally(const std::function<PatternPtr(PatternPtr)>& wrap, const PatternPtr& inner) {
-  return Either(wrap(inner), inner);
-}
-
 std::vector<IndexSet> FindMatches(const DataflowGraph& flow, const Pattern& pattern,
-                                  std::size_t root, Matches matches) {
-  return Matcher(flow, matches).Match(pattern, static_cast<FlowIndex>(root));
+                                  std::size_t root) {
+  return Matcher(flow).Match(pattern, static_cast<FlowIndex>(root));
 }
 
 }  // namespace msc

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,38 +17,23 @@ using PatternPtr = std::shared_ptr<const Pattern>;
 
 /// Matches anything; the matched nodes are not part of the match.
 [[nodiscard]] PatternPtr Any();
-/// Matches a constant, which is part of the match; or a weight, which is part of its reader.
+/// Matches a weight, which is part of its reader.
 [[nodiscard]] PatternPtr AnyConstant();
-/// Matches a call of `op` with these operands. Operator names, scalars, and weights after the last
-/// of `operands` are not counted.
+/// Matches a call of `op` with these operands. Weights after the last of `operands` are not
+/// counted.
 [[nodiscard]] PatternPtr Call(std::string op, std::vector<PatternPtr> operands);
 /// Matches a call of `op` with any operands.
 [[nodiscard]] PatternPtr CallOf(std::string op);
 /// Matches a call of `op` with two operands in either order.
 [[nodiscard]] PatternPtr CallEitherWay(std::string op, PatternPtr a, PatternPtr b);
-/// TupleOf matches a tuple of these fields; TupleOfAny a tuple of any number of fields that each
-/// match `every`.
-[[nodiscard]] PatternPtr TupleOf(std::vector<PatternPtr> fields);
-[[nodiscard]] PatternPtr TupleOfAny(PatternPtr every);
-/// Matches an element of a tuple that `tuple` matches.
-[[nodiscard]] PatternPtr Projection(PatternPtr tuple);
 [[nodiscard]] PatternPtr Either(PatternPtr a, PatternPtr b);
-/// Matches `wrap(inner)` or `inner` alone.
-[[nodiscard]] PatternPtr Optionally(const std::function<PatternPtr(PatternPtr)>& wrap,
-                                    const PatternPtr& inner);
-
-/// Which matches of a pattern at one root are returned.
-enum class Matches : std::uint8_t {
-  kAll,
-  kFirst,  ///< as TVM: stops at the first alternative that matches
-};
 
 /// Returns the nodes of each match with root `root`, each set once, in the order in which
 /// alternatives are written. A pattern of many alternatives has exponentially many matches, so at
 /// most 1,000 are returned, and at most 10,000 pairs of two operands' matches are examined. Matches
 /// of each part of `pattern` are computed once per node.
 [[nodiscard]] std::vector<IndexSet> FindMatches(const DataflowGraph& flow, const Pattern& pattern,
-                                                std::size_t root, Matches matches);
+                                                std::size_t root);
 
 struct Pattern {
   enum class Kind : std::uint8_t {
@@ -57,10 +41,7 @@ struct Pattern {
     kConstant,
     kCall,
     kCallOf,
-    kTuple,
-    kTupleOfAny,
-    kProjection,
-    kEither
+    kEither,
   };
   Kind kind = Kind::kAny;
   std::string op = {};

@@ -16,10 +16,9 @@ namespace msc {
 //   Relu?(P)      Relu(P), or P alone; likewise Add?(P, Q): Add(P, Q), or P alone
 //   P | Q         either; in parentheses, or as an operand
 //   *             anything, which is not part of the match
-//   $const        a constant: in graphs of this compiler a weight, which is part of its reader
+//   $const        a weight, which is part of its reader
 //
-// Only spaces count as white space. There is no text for tuples and projections: graphs of this
-// compiler contain none.
+// Only spaces count as white space.
 
 /// Parses a pattern of at most 2,000 bytes and 32 levels of nesting that has an operator in every
 /// alternative. UserError otherwise; the message begins with `what` and the column, counted from 1,

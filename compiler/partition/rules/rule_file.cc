@@ -87,11 +87,11 @@ void CheckOperator(const std::string& name, const std::string& path) {
                   DidYouMean(name, known));
 }
 
-std::vector<Combiner> Combiners(const std::string& join) {
-  if (join == "anchors") return {JoinAnchors()};
-  if (join == "siblings") return {JoinSiblings()};
-  if (join == "tvm") return FuseLikeTvm();
-  return {JoinAnything()};
+Combiner CombinerOf(const std::string& join) {
+  if (join == "anchors") return JoinAnchors();
+  if (join == "siblings") return JoinSiblings();
+  if (join == "tvm") return JoinLikeTvm();
+  return JoinAnything();
 }
 
 Rule Combined(const Entry& entry, const std::string& path,
@@ -110,7 +110,7 @@ Rule Combined(const Entry& entry, const std::string& path,
   }
   if (parts.empty()) throw UserError("'" + path + ".combine' must name a rule");
   constexpr std::int64_t kDepth = 4;
-  return CombineRule(UnionRule(std::move(parts)), Combiners(entry.join.value_or("anything")),
+  return CombineRule(UnionRule(std::move(parts)), {CombinerOf(entry.join.value_or("anything"))},
                      static_cast<std::size_t>(entry.max_depth.value_or(kDepth)));
 }
 
@@ -126,7 +126,7 @@ Rule RuleOf(const Entry& entry, const std::string& path,
     throw UserError("'" + path + "' has join or max_depth, which go with combine alone");
   }
   if (entry.pattern) {
-    return PatternRule(entry.name, ParsePattern(*entry.pattern, "'" + path + ".pattern'"));
+    return PatternRule(ParsePattern(*entry.pattern, "'" + path + ".pattern'"));
   }
   if (entry.siblings) {
     CheckOperator(*entry.siblings, path + ".siblings");

@@ -36,7 +36,7 @@ struct PartitionRules {
 /// - `nodes`, see UserRule;
 /// - `combine`: the sub-graphs of rules that precede it and have no `combine` themselves, joined
 ///   until nothing new appears. `join` says how: "anything" (the default), "anchors", "siblings",
-///   or "tvm" (see FuseLikeTvm). `max_depth`, 2 to 64, 4 by default, limits the number of nodes on
+///   or "tvm" (see JoinLikeTvm). `max_depth`, 2 to 64, 4 by default, limits the number of nodes on
 ///   the longest path through a joined sub-graph.
 ///
 /// UserError that names `what` and the faulty key, also for more than 200 rules.

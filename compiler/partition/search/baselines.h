@@ -13,15 +13,13 @@ namespace msc {
 // Searches of other systems, for comparison. They solve the same problem, and the costs of their
 // covers are computed in the same way; only the choice differs.
 
-/// How PruneAsCollage treats twins: candidates of the same target with the same nodes. kKeepOne
-/// keeps the first; kCompat drops all of them, as TVM does.
-enum class Twins : std::uint8_t { kKeepOne, kCompat };
 /// Returns the candidates that Collage in TVM keeps before it searches, as indices of
 /// problem.candidates in rising order. Two steps alternate until nothing is added: keep the
 /// candidates of the pool that no other of the same target contains; remove those that overlap
-/// another kept one from the pool. Not sound: the best cover may be lost.
+/// another kept one from the pool. Not sound: the best cover may be lost. Of twins, which are
+/// candidates of the same target with the same nodes, the first is kept; TVM drops all of them.
 /// Source: apache/tvm at fb43fc8577, src/relay/collage/prune_candidates.cc.
-[[nodiscard]] std::vector<std::uint32_t> PruneAsCollage(const CoverProblem& problem, Twins twins);
+[[nodiscard]] std::vector<std::uint32_t> PruneAsCollage(const CoverProblem& problem);
 
 /// Result of Collage's search.
 struct CollagePath {
@@ -37,18 +35,6 @@ struct CollagePath {
 /// Source: TVM RFC 0062, section "search".
 [[nodiscard]] Result<CollagePath> SearchAsCollage(const CoverProblem& problem,
                                                   const std::vector<std::uint32_t>& candidates);
-
-/// A region of one target.
-struct Merged {
-  IndexSet nodes;
-  std::string target;
-};
-/// Returns the regions of a cover after merging neighbours of one target as long as two regions
-/// touch: one feeds the other, and no path leaves their union and comes back. Never builds regions
-/// that wait for each other. Costs of merged regions are unknown: they are for compiling, not for
-/// further search.
-[[nodiscard]] std::vector<Merged> MergeNeighbours(const CoverProblem& problem,
-                                                  const std::vector<std::uint32_t>& chosen);
 
 namespace detail {
 /// Runs PruneAsCollage, then SearchAsCollage.

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "compiler/partition/search/baselines.h"
-#include "compiler/partition/search/cycle.h"
 #include "compiler/partition/search/table.h"
 
 namespace msc {
@@ -15,7 +14,7 @@ using Indices = std::vector<std::uint32_t>;
 
 class Pruner {
  public:
-  Pruner(const CoverProblem& problem, Twins twins) : problem_(problem), twins_(twins) {}
+  explicit Pruner(const CoverProblem& problem) : problem_(problem) {}
 
   /// Returns the candidates of `pool` that no other candidate of the same target contains.
   [[nodiscard]] Indices Maximal(const Indices& pool) const {
@@ -29,8 +28,7 @@ class Pruner {
         if (i == j || large.target != small.target || !small.nodes.SubsetOf(large.nodes)) {
           return false;
         }
-        // Of two candidates with equal nodes, each contains the other: the original drops both.
-        return twins_ == Twins::kCompat || small.nodes != large.nodes || j < i;
+        return small.nodes != large.nodes || j < i;
       });
       if (!contained) maximal.push_back(i);
     }
@@ -62,7 +60,6 @@ class Pruner {
   }
 
   const CoverProblem& problem_;
-  Twins twins_;
 };
 
 /// Cheapest known way to a set of covered nodes: its cost, the set before, and the last candidate.
@@ -72,30 +69,10 @@ struct Reached {
   std::uint32_t candidate = 0;
 };
 
-/// Returns whether `a` feeds `b` and their union is convex.
-bool Touch(const DataflowGraph& flow, const IndexSet& a, const IndexSet& b) {
-  bool feeds = false;
-  b.ForEach([&](std::size_t node) {
-    for (const FlowIndex producer : flow.producers(node)) feeds |= a.Contains(producer);
-  });
-  return feeds && IsConvex(flow, a | b);
-}
-
-/// Returns whether the regions can run one after the other.
-bool CanRun(const CoverProblem& problem, const std::vector<Merged>& regions) {
-  CoverProblem merged{.flow = problem.flow};
-  Indices all;
-  for (const Merged& region : regions) {
-    all.push_back(static_cast<std::uint32_t>(all.size()));
-    merged.candidates.push_back({.nodes = region.nodes, .target = region.target});
-  }
-  return detail::FindCycle(merged, all).empty();
-}
-
 }  // namespace
 
-std::vector<std::uint32_t> PruneAsCollage(const CoverProblem& problem, Twins twins) {
-  const Pruner pruner(problem, twins);
+std::vector<std::uint32_t> PruneAsCollage(const CoverProblem& problem) {
+  const Pruner pruner(problem);
   Indices pool;
   for (std::uint32_t i = 0; i < problem.candidates.size(); ++i) pool.push_back(i);
   std::set<std::uint32_t> kept;
@@ -168,40 +145,10 @@ Result<CollagePath> SearchAsCollage(const CoverProblem& problem,
   return Failure{FailureKind::kUnsupported, "no path covers every node"};
 }
 
-std::vector<Merged> MergeNeighbours(const CoverProblem& problem,
-                                    const std::vector<std::uint32_t>& chosen) {
-  std::vector<Merged> regions;
-  for (const std::uint32_t i : chosen) {
-    regions.push_back({problem.candidates[i].nodes, problem.candidates[i].target});
-  }
-  const auto merge_one = [&] {
-    for (std::size_t a = 0; a < regions.size(); ++a) {
-      for (std::size_t b = 0; b < regions.size(); ++b) {
-        if (a == b || regions[a].target != regions[b].target ||
-            !Touch(problem.flow, regions[a].nodes, regions[b].nodes)) {
-          continue;
-        }
-        std::vector<Merged> merged = regions;
-        merged[a].nodes |= merged[b].nodes;
-        merged.erase(merged.begin() + static_cast<std::ptrdiff_t>(b));
-        if (!CanRun(problem, merged)) continue;
-        regions = std::move(merged);
-        return true;
-      }
-    }
-    return false;
-  };
-  while (merge_one()) {
-  }
-  std::sort(regions.begin(), regions.end(),
-            [](const Merged& a, const Merged& b) { return a.nodes < b.nodes; });
-  return regions;
-}
-
 namespace detail {
 
 Result<Cover> CollageSearch(const CoverProblem& problem, const SearchOptions& /*options*/) {
-  std::vector<std::uint32_t> pool = PruneAsCollage(problem, Twins::kKeepOne);
+  std::vector<std::uint32_t> pool = PruneAsCollage(problem);
   std::erase_if(pool,
                 [&](std::uint32_t i) { return !Usable(problem, i, UnknownCosts::kLeaveOut); });
   Result<CollagePath> path = SearchAsCollage(problem, pool);

@@ -1,7 +1,7 @@
 // Whole partitions of TVM's Collage (reference section 7.4) with the mock costs of section 7.3: its
-// candidates, path and merged regions in compat mode, and in complete mode what the exact searches
-// find among all candidates. T-WIDE and T-CYC of section 7.6. What section 7.3 says of candidates
-// and their estimator is in tests/cost/candidate_cost_test.cc.
+// candidates, path and merged regions, and what the exact searches find among all candidates.
+// T-WIDE and T-CYC of section 7.6. What section 7.3 says of candidates and their estimator is in
+// tests/cost/candidate_cost_test.cc.
 //
 // Rows that do not apply: names of functions ("collage_example_target_hook_nn_relu", an empty label
 // for what merging alone made, one symbol for equal functions). A plan names its regions by their
@@ -20,12 +20,19 @@
 #include "compiler/partition/rules/rule.h"
 #include "compiler/partition/search/baselines.h"
 #include "compiler/partition/search/search.h"
+#include "tests/support/collage_rules.h"
 #include "tests/support/expression.h"
 
 namespace msc {
 namespace {
 
+using test::GeneratedCodeRule;
 using test::GraphNamed;
+using test::HostRule;
+using test::Joins;
+using test::LibraryRule;
+using test::Merged;
+using test::MergeNeighbours;
 using test::Set;
 
 PatternPtr Unary(const std::string& op) {
@@ -37,7 +44,7 @@ double Mock(const DataflowGraph& flow, const IndexSet& nodes, double base, doubl
   double sum = 0;
   double factor = 1;
   nodes.ForEach([&](std::size_t node) {
-    if (flow.node(node).role != FlowRole::kCall) return;
+    if (!test::IsCall(flow.node(node).op)) return;
     sum += base * factor;
     factor *= rate;
   });
@@ -51,16 +58,14 @@ struct MockTarget {
   double rate = 0.9;
 };
 
-CoverProblem MockProblem(const DataflowGraph& flow, const std::vector<MockTarget>& targets,
-                         RuleMode mode) {
+CoverProblem MockProblem(const DataflowGraph& flow, const std::vector<MockTarget>& targets) {
   CoverProblem problem{.flow = flow};
   for (const MockTarget& target : targets) {
-    for (const Offered& offered : target.rule.find(flow, mode)) {
-      const IndexSet& nodes = offered.sub_graph.inside;
+    for (const SubGraph& sub_graph : target.rule(flow)) {
+      const IndexSet& nodes = sub_graph.inside;
       problem.candidates.push_back(
           {.nodes = nodes,
            .target = target.name,
-           .rule = offered.rule,
            .cost = Cost::Micros(Mock(flow, nodes, target.base, target.rate))});
     }
   }
@@ -68,11 +73,11 @@ CoverProblem MockProblem(const DataflowGraph& flow, const std::vector<MockTarget
 }
 
 std::vector<MockTarget> Targets(double llvm, double library, std::size_t llvm_depth,
-                                std::size_t library_depth) {
-  const std::vector<TargetPattern> patterns = {
-      {"relu", Unary("relu")}, {"add", Call("add", {Any(), Any()})}, {"concat", Unary("concat")}};
-  return {{"llvm", GeneratedCodeRule(llvm_depth), llvm},
-          {"E", LibraryRule("E", patterns, FusionStyle::kAnything, library_depth), library},
+                                std::size_t library_depth, Joins joins) {
+  const std::vector<PatternPtr> patterns = {Unary("relu"), Call("add", {Any(), Any()}),
+                                            Unary("concat")};
+  return {{"llvm", GeneratedCodeRule(llvm_depth, joins), llvm},
+          {"E", LibraryRule(patterns, library_depth, joins), library},
           {"host", HostRule(), 0}};
 }
 
@@ -111,7 +116,7 @@ struct PartitionCase {
   std::size_t llvm_count, library_count, host_count;
   std::size_t library_complete;
   double micros;
-  std::string regions;      ///< of the search, in compat mode
+  std::string regions;      ///< of the search among the original's candidates
   std::string merged;       ///< and after neighbours were merged
   std::int64_t states = 0;  ///< popped and tried, where the reference has them
   std::int64_t transitions = 0;
@@ -126,17 +131,17 @@ class Partitions : public testing::TestWithParam<PartitionCase> {};
 TEST_P(Partitions, AreThoseOfTheOriginal) {
   const PartitionCase& row = GetParam();
   const DataflowGraph flow = GraphNamed(row.graph);
-  const auto targets = Targets(row.llvm, row.library, row.llvm_depth, row.library_depth);
-  const CoverProblem compat = MockProblem(flow, targets, RuleMode::kCompat);
-  EXPECT_EQ(CountOf(compat, "llvm"), row.llvm_count);
-  EXPECT_EQ(CountOf(compat, "E"), row.library_count);
-  EXPECT_EQ(CountOf(compat, "host"), row.host_count);
-  const auto kept = PruneAsCollage(compat, Twins::kCompat);
-  const Result<CollagePath> path = SearchAsCollage(compat, kept);
+  const CoverProblem original = MockProblem(
+      flow, Targets(row.llvm, row.library, row.llvm_depth, row.library_depth, Joins::kAsCollage));
+  EXPECT_EQ(CountOf(original, "llvm"), row.llvm_count);
+  EXPECT_EQ(CountOf(original, "E"), row.library_count);
+  EXPECT_EQ(CountOf(original, "host"), row.host_count);
+  const auto kept = PruneAsCollage(original);
+  const Result<CollagePath> path = SearchAsCollage(original, kept);
   ASSERT_TRUE(path.ok()) << path.failure().detail;
   EXPECT_NEAR(path.value().micros, row.micros, 1e-9);
-  EXPECT_EQ(RegionsOf(compat, path.value().chosen, false), row.regions);
-  EXPECT_EQ(RegionsOf(compat, path.value().chosen, true), row.merged);
+  EXPECT_EQ(RegionsOf(original, path.value().chosen, false), row.regions);
+  EXPECT_EQ(RegionsOf(original, path.value().chosen, true), row.merged);
   if (row.states > 0) {
     EXPECT_EQ(path.value().states, row.states);
     EXPECT_EQ(path.value().transitions, row.transitions);
@@ -154,8 +159,9 @@ std::vector<std::string> ExactSearches() {
 
 TEST_P(Partitions, AreTheSameOrAsGoodOfAllCandidates) {
   const PartitionCase& row = GetParam();
-  const auto targets = Targets(row.llvm, row.library, row.llvm_depth, row.library_depth);
-  const CoverProblem complete = MockProblem(GraphNamed(row.graph), targets, RuleMode::kComplete);
+  const CoverProblem complete =
+      MockProblem(GraphNamed(row.graph),
+                  Targets(row.llvm, row.library, row.llvm_depth, row.library_depth, Joins::kAll));
   EXPECT_EQ(CountOf(complete, "llvm"), row.llvm_count);
   EXPECT_EQ(CountOf(complete, "E"), row.library_complete);
   EXPECT_EQ(CountOf(complete, "host"), row.host_count);
@@ -205,8 +211,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Partitions, PruningKeepsTwoOfP10) {  // of 7 + 7, so that two are measured
   const CoverProblem problem =
-      MockProblem(GraphNamed("P10"), Targets(2, 1, 4, 4), RuleMode::kCompat);
-  const auto kept = PruneAsCollage(problem, Twins::kCompat);
+      MockProblem(GraphNamed("P10"), Targets(2, 1, 4, 4, Joins::kAsCollage));
+  const auto kept = PruneAsCollage(problem);
   EXPECT_EQ(std::count_if(kept.begin(), kept.end(),
                           [&](std::uint32_t i) { return problem.candidates[i].target != "host"; }),
             2);
@@ -226,15 +232,14 @@ TEST(Partitions, NeverHoldRegionsThatWaitForEachOther) {  // T-CYC
         {.nodes = Set(flow, nodes), .target = target, .cost = Cost::Micros(micros)});
   };
   for (std::size_t node = 0; node < flow.size(); ++node) {
-    const bool call = flow.node(node).role == FlowRole::kCall;
+    const bool call = test::IsCall(flow.node(node).op);
     add({node}, call ? "single" : "host", call ? 2 : 0);
   }
   for (const auto& [nodes, target] :
        std::vector<std::pair<test::Members, std::string>>{{{4, 9}, "p"}, {{6, 7}, "q"}}) {
     const SubGraph region(flow, Set(flow, nodes));
-    EXPECT_EQ(WhyInvalid(flow, region, {.max_exits = 2, .allow_taps = true}), "");
-    EXPECT_EQ(WhyInvalid(flow, region, {.max_exits = 1}), "it has 2 exits");
-    EXPECT_NE(WhyInvalid(flow, region, {.max_exits = 2}), "") << "one is a tap";
+    EXPECT_TRUE(IsConvex(flow, region.inside));
+    EXPECT_EQ(region.exit.Count(), 2U);
     add(nodes, target, 1);
   }
   for (const std::string& search : ExactSearches()) {
@@ -245,17 +250,17 @@ TEST(Partitions, NeverHoldRegionsThatWaitForEachOther) {  // T-CYC
 
 TEST(Partitions, OfWideGraphsAreBetterWithAllCandidates) {  // T-WIDE
   const DataflowGraph flow = GraphNamed("wide");
-  const std::vector<TargetPattern> patterns = {{"relu", Unary("relu")},
-                                               {"add", Call("add", {Any(), Any()})}};
-  const std::vector<MockTarget> targets = {
-      {"native", GeneratedCodeRule(4), 5, 0.9},
-      {"library", LibraryRule("library", patterns, FusionStyle::kAnything, 4), 6, 0.85},
-      {"host", HostRule(), 0}};
-  const CoverProblem compat = MockProblem(flow, targets, RuleMode::kCompat);
-  const CoverProblem complete = MockProblem(flow, targets, RuleMode::kComplete);
-  EXPECT_EQ(CountOf(compat, "native") + CountOf(compat, "library"), 126U);
+  const std::vector<PatternPtr> patterns = {Unary("relu"), Call("add", {Any(), Any()})};
+  const auto problem_of = [&](Joins joins) {
+    return MockProblem(flow, {{"native", GeneratedCodeRule(4, joins), 5, 0.9},
+                              {"library", LibraryRule(patterns, 4, joins), 6, 0.85},
+                              {"host", HostRule(), 0}});
+  };
+  const CoverProblem original = problem_of(Joins::kAsCollage);
+  const CoverProblem complete = problem_of(Joins::kAll);
+  EXPECT_EQ(CountOf(original, "native") + CountOf(original, "library"), 126U);
   EXPECT_EQ(CountOf(complete, "native") + CountOf(complete, "library"), 232U);
-  EXPECT_NEAR(FindCover(compat, "exact").value().micros, 65.135, 5e-4);
+  EXPECT_NEAR(FindCover(original, "exact").value().micros, 65.135, 5e-4);
   EXPECT_NEAR(FindCover(complete, "exact").value().micros, 61.356, 5e-4);
 }
 

@@ -10,6 +10,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/partition/rules/rule.h"
 #include "compiler/partition/search/search.h"
+#include "tests/support/collage_rules.h"
 #include "tests/support/cover.h"
 #include "tests/support/seeds.h"
 
@@ -59,20 +60,21 @@ DataflowGraph Tree(bool wide, Rng& rng) {
 
 /// Of a region: the sum of what its nodes cost the target, each further one at `rate` of the one
 /// before, as section 7.3 of the oracles has it.
-void AddOffers(CoverProblem& problem, const std::string& target, const Rule& rule, RuleMode mode,
+void AddOffers(CoverProblem& problem, const std::string& target, const Rule& rule,
                const std::vector<double>& each, double rate) {
-  for (const Offered& offered : rule.find(problem.flow, mode)) {
+  for (const SubGraph& sub_graph : rule(problem.flow)) {
     double sum = 0;
     double factor = 1;
-    offered.sub_graph.inside.ForEach([&](std::size_t node) {
+    sub_graph.inside.ForEach([&](std::size_t node) {
       sum += each[node] * factor;
       factor *= rate;
     });
-    AddCandidate(problem, offered.sub_graph.inside.Members(), target, sum);
+    AddCandidate(problem, sub_graph.inside.Members(), target, sum);
   }
 }
 
-/// Two targets over a tree, by the rules of both modes. The second fuses anything, four deep.
+/// Two targets over a tree, by rules that join all and by those of the original. The second fuses
+/// anything, four deep.
 Pair OverATree(bool wide, Rng& rng) {
   Pair pair;
   pair.complete.flow = Tree(wide, rng);
@@ -84,13 +86,12 @@ Pair OverATree(bool wide, Rng& rng) {
     native[i] = 4 + 2 * rng.Uniform();
     library[i] = 5 + 2 * rng.Uniform();
   }
-  const std::vector<TargetPattern> patterns = {{"relu", Call("relu", {Any()})},
-                                               {"add", Call("add", {Any(), Any()})}};
-  const Rule fuses = LibraryRule("library", patterns, FusionStyle::kAnything, 4);
+  const std::vector<PatternPtr> patterns = {Call("relu", {Any()}), Call("add", {Any(), Any()})};
   for (auto* problem : {&pair.complete, &pair.original}) {
-    const RuleMode mode = problem == &pair.complete ? RuleMode::kComplete : RuleMode::kCompat;
-    AddOffers(*problem, "native", GeneratedCodeRule(4), mode, native, 0.9);
-    AddOffers(*problem, "library", fuses, mode, library, 0.8);
+    const test::Joins joins =
+        problem == &pair.complete ? test::Joins::kAll : test::Joins::kAsCollage;
+    AddOffers(*problem, "native", test::GeneratedCodeRule(4, joins), native, 0.9);
+    AddOffers(*problem, "library", test::LibraryRule(patterns, 4, joins), library, 0.8);
   }
   return pair;
 }

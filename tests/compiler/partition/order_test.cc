@@ -174,7 +174,9 @@ TEST(Order, OfNodesDoesNotMatterToTheSearch) {
       CoverProblem other{.flow = DataflowGraph(std::move(nodes), problem.flow.tensors()),
                          .candidates = problem.candidates};
       for (CandidateRegion& candidate : other.candidates) {
-        candidate.nodes = candidate.nodes.Substitute(place, place.size());
+        IndexSet moved = other.flow.EmptySet();
+        candidate.nodes.ForEach([&](std::size_t i) { moved.Insert(place[i]); });
+        candidate.nodes = std::move(moved);
       }
       EXPECT_DOUBLE_EQ(FindCover(other, "exact").value().micros, micros) << seed;
     }

@@ -38,7 +38,7 @@ std::set<std::string> Matching(const DataflowGraph& flow, const std::string& tex
   const PatternPtr pattern = ParsePattern(text, "it");
   std::set<std::string> all;
   for (std::size_t root = 0; root < flow.size(); ++root) {
-    for (const IndexSet& nodes : FindMatches(flow, *pattern, root, Matches::kAll)) {
+    for (const IndexSet& nodes : FindMatches(flow, *pattern, root)) {
       std::string names;
       nodes.ForEach(
           [&](std::size_t i) { names += (names.empty() ? "" : "+") + flow.node(i).name; });
@@ -170,7 +170,7 @@ TEST(PatternText, FindsWhatAPartOfAGraphIsWrittenAs) {
       if (text.size() > 2000) continue;
       std::vector<IndexSet> matches;
       try {
-        matches = FindMatches(flow, *ParsePattern(text, "it"), root, Matches::kAll);
+        matches = FindMatches(flow, *ParsePattern(text, "it"), root);
       } catch (const UserError& error) {
         EXPECT_NE(std::string(error.what()).find("nested deeper"), std::string::npos) << text;
         continue;
@@ -199,7 +199,7 @@ TEST(PatternText, OfAnyBytesIsReadOrRefused) {
     try {
       const PatternPtr pattern = ParsePattern(text, "it");
       for (std::size_t root = 0; root < flow.size(); ++root) {
-        for (const IndexSet& nodes : FindMatches(flow, *pattern, root, Matches::kAll)) {
+        for (const IndexSet& nodes : FindMatches(flow, *pattern, root)) {
           EXPECT_TRUE(nodes.Contains(root)) << text;
         }
       }
@@ -225,7 +225,7 @@ TEST(PatternText, ThatMatchesInExponentiallyManyWaysEnds) {
   for (int i = 0; i < 30; ++i) pattern = "Add(" + pattern + ", (Add|*))";
   const PatternPtr parsed = ParsePattern(pattern, "it");
   for (std::size_t root = 0; root < flow.size(); ++root) {
-    EXPECT_LE(FindMatches(flow, *parsed, root, Matches::kAll).size(), 1000U);
+    EXPECT_LE(FindMatches(flow, *parsed, root).size(), 1000U);
   }
 }
 

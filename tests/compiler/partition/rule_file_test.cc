@@ -41,9 +41,9 @@ std::map<std::string, Names> OffersOf(const PartitionRules& rules) {
   std::map<std::string, Names> offers;
   for (const NamedRule& rule : rules.rules) {
     Names& all = offers[rule.name];
-    for (const Offered& offered : rule.rule.find(flow, RuleMode::kComplete)) {
+    for (const SubGraph& sub_graph : rule.rule(flow)) {
       std::string names;
-      offered.sub_graph.inside.ForEach(
+      sub_graph.inside.ForEach(
           [&](std::size_t i) { names += (names.empty() ? "" : "+") + flow.node(i).name; });
       all.insert(names);
     }

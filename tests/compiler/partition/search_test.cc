@@ -158,16 +158,15 @@ TEST(KnownProblems, PruningLosesTheBestOfAChain) {  // T-PRUNE
     }
   }
   EXPECT_EQ(Micros(problem, "exact"), 4);
-  EXPECT_EQ(PruneAsCollage(problem, Twins::kKeepOne).size(), 2U);
+  EXPECT_EQ(PruneAsCollage(problem).size(), 2U);
   EXPECT_EQ(Micros(problem, "collage"), 10);
 }
 
-TEST(KnownProblems, TwinsRemoveEachOtherInCompatOnly) {  // T-DUP
+TEST(KnownProblems, OfTwinsTheFirstIsKept) {  // T-DUP
   CoverProblem problem{.flow = Chain(1)};
   AddCandidate(problem, {0}, "x", 1);
   AddCandidate(problem, {0}, "x", 1);
-  EXPECT_EQ(PruneAsCollage(problem, Twins::kKeepOne), Chosen{0});
-  EXPECT_TRUE(PruneAsCollage(problem, Twins::kCompat).empty());
+  EXPECT_EQ(PruneAsCollage(problem), Chosen{0});
 }
 
 TEST(KnownProblems, RegionsThatWaitForEachOtherAreNotChosen) {  // T-CYC
@@ -181,13 +180,6 @@ TEST(KnownProblems, RegionsThatWaitForEachOtherAreNotChosen) {  // T-CYC
   EXPECT_EQ(FindCover(problem, "greedy", {.priority = {"p", "q"}}).value().micros, 5);
   const Chosen both = {4, 5};
   EXPECT_FALSE(ExecutionOrder(problem, both).ok());
-  // And neighbours are not merged into such regions.
-  AddCandidate(problem, {0}, "p", 1);
-  AddCandidate(problem, {3}, "p", 1);
-  AddCandidate(problem, {1}, "q", 1);
-  AddCandidate(problem, {2}, "q", 1);
-  const std::vector<Merged> merged = MergeNeighbours(problem, {6, 7, 8, 9});
-  ASSERT_EQ(merged.size(), 3U);
 }
 
 // A chain a -> b whose tensors are labelled by target: "dense" outside, 1 is P, 2 is Q.
