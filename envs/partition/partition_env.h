@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "compiler/partition/problem.h"
-#include "cost/model/evaluator.h"
 #include "envs/common/model_context.h"
 #include "envs/common/strategy_problem.h"
 
@@ -41,12 +40,5 @@ struct PartitionContext : ModelContext {
 /// candidate is unknown, no cover exists, or a price is negative or listed twice.
 [[nodiscard]] std::unique_ptr<StrategyProblem> MakePartitionProblem(
     const PartitionContext& context);
-
-/// Makes an evaluator that computes the cost of a strategy's partition from the costs of its
-/// regions in `problem` and `boundary_micros` for each boundary, without measuring. The result is a
-/// Failure if a region is not a candidate of the problem or cannot run. Ratios are relative to the
-/// cheapest candidate that is the whole graph, or to one microsecond if there is none.
-[[nodiscard]] std::unique_ptr<cost::Evaluator> MakeCoverEvaluator(
-    std::shared_ptr<const CoverProblem> problem, double boundary_micros = 0);
 
 }  // namespace msc::envs

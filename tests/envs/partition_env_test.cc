@@ -14,6 +14,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/partition/search/search.h"
 #include "gym/study/objective.h"
+#include "tests/envs/cover_evaluator.h"
 #include "tests/support/cover.h"
 #include "tests/support/seeds.h"
 
@@ -77,8 +78,8 @@ TEST(PartitionEnv, OffersEachNodeTheTargetsThatHaveACandidate) {
   AddCandidate(cover, {1, 2}, "y", 2.5);
   AddCandidate(cover, {2}, "z", 9);
   cover.candidates.back().cost = Cost::Invalid("refused");
-  const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
-  const auto made = MakePartitionProblem(ContextOf(cover, evaluator.get()));
+  CoverEvaluator evaluator(std::make_shared<const CoverProblem>(cover));
+  const auto made = MakePartitionProblem(ContextOf(cover, &evaluator));
   gym::SearchProblem& problem = *made;
   ASSERT_EQ(problem.decisions().size(), 4U);
   EXPECT_EQ(problem.decisions()[0].name, "boundary_us");
@@ -104,9 +105,9 @@ TEST(PartitionEnv, ShowsWhatNodesCost) {
   AddCandidate(cover, {2}, "y", 1);
   AddCandidate(cover, {1, 2}, "y", 9);
   AddCandidate(cover, {2}, "z", 3);
-  const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
+  CoverEvaluator evaluator(std::make_shared<const CoverProblem>(cover));
   const std::vector<std::vector<double>> rows =
-      MakePartitionProblem(ContextOf(cover, evaluator.get()))->Prior().features;
+      MakePartitionProblem(ContextOf(cover, &evaluator))->Prior().features;
   ASSERT_EQ(rows.size(), 4U);
   ASSERT_EQ(rows[0].size(), 6U);
   const std::vector<double> shares = {0, 1.5 / 4, 1.5 / 4, 1.0 / 4};
@@ -122,8 +123,8 @@ TEST(PartitionEnv, ShowsWhatNodesCost) {
 TEST(PartitionEnv, TakesThePricesThatTheContextLists) {
   CoverProblem cover{.flow = test::Chain(1)};
   AddCandidate(cover, {0}, "x", 2);
-  const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
-  PartitionContext context = ContextOf(cover, evaluator.get());
+  CoverEvaluator evaluator(std::make_shared<const CoverProblem>(cover));
+  PartitionContext context = ContextOf(cover, &evaluator);
   context.boundary_prices = {5, 2.5};
   EXPECT_EQ(MakePartitionProblem(context)->decisions()[0],
             (gym::Decision{"boundary_us", {"0", "2.5", "5"}, "boundary_us", {0, 2.5, 5}}));
@@ -142,8 +143,8 @@ TEST(PartitionEnv, RulesOutOnlyWhatNoCoverHas) {
     std::erase_if(cover.candidates, [&](const CandidateRegion& candidate) {
       return candidate.target != "x" && candidate.nodes.Count() == 1 && rng.Below(2) == 0;
     });
-    const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
-    const auto made = MakePartitionProblem(ContextOf(cover, evaluator.get()));
+    CoverEvaluator evaluator(std::make_shared<const CoverProblem>(cover));
+    const auto made = MakePartitionProblem(ContextOf(cover, &evaluator));
     gym::SearchProblem& problem = *made;
     const auto has_cover = [&](const Assignment& given) {
       CoverProblem pinned = cover;
@@ -203,8 +204,8 @@ TEST(PartitionEnv, SaysWhatTheEvaluatorIsToRun) {
 TEST(PartitionEnv, HasTheOptimumOfTheExactSearch) {
   for (std::uint64_t seed = 0; seed < Seeds(10); ++seed) {
     const CoverProblem cover = RandomCover(5, 3, seed);
-    const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
-    const auto made = MakePartitionProblem(ContextOf(cover, evaluator.get()));
+    CoverEvaluator evaluator(std::make_shared<const CoverProblem>(cover));
+    const auto made = MakePartitionProblem(ContextOf(cover, &evaluator));
     double best = std::numeric_limits<double>::infinity();
     for (std::int32_t number = 0; number < 243; ++number) {
       Assignment assignment = {0};
@@ -224,10 +225,10 @@ TEST(PartitionEnv, HasTheOptimumOfTheExactSearch) {
 TEST(PartitionEnv, RefusesWhatItCannotPose) {
   CoverProblem cover{.flow = test::Chain(2)};
   AddCandidate(cover, {0}, "x", 2);
-  const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
+  CoverEvaluator evaluator(std::make_shared<const CoverProblem>(cover));
   const auto why = [&] {
     try {
-      (void)MakePartitionProblem(ContextOf(cover, evaluator.get()));
+      (void)MakePartitionProblem(ContextOf(cover, &evaluator));
       return std::string("accepted");
     } catch (const UserError& error) {
       return std::string(error.what());
@@ -238,7 +239,7 @@ TEST(PartitionEnv, RefusesWhatItCannotPose) {
   EXPECT_EQ(why(), "accepted");
   cover.candidates[0].cost = Cost::Unknown(1);
   EXPECT_NE(why().find("is unknown"), std::string::npos) << why();
-  PartitionContext context = ContextOf(cover, evaluator.get());
+  PartitionContext context = ContextOf(cover, &evaluator);
   context.cover = nullptr;
   EXPECT_THROW((void)MakePartitionProblem(context), UserError);
 }
@@ -247,13 +248,13 @@ TEST(CoverEvaluator, SaysWhyAPlanHasNoCost) {
   CoverProblem cover{.flow = test::Flow({{-1}, {-1}, {0, 1}, {0, 1}})};
   AddCandidate(cover, {0, 3}, "x", 1);
   AddCandidate(cover, {1, 2}, "x", 1);
-  const auto evaluator = MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover));
+  CoverEvaluator evaluator(std::make_shared<const CoverProblem>(cover));
   const auto why = [&](std::vector<PartitionRegion> regions) {
     cost::Candidate candidate;
     candidate.strategy.target = "x";
     candidate.strategy.partition = std::move(regions);
     std::string detail;
-    evaluator->Evaluate({&candidate, 1}, [&](std::size_t, const Result<cost::Outcome>& outcome) {
+    evaluator.Evaluate({&candidate, 1}, [&](std::size_t, const Result<cost::Outcome>& outcome) {
       detail = outcome.ok() ? "ok" : outcome.failure().detail;
     });
     return detail;
@@ -303,9 +304,8 @@ TEST(CollageAgent, IsNeverWorseThanAgentsThatKnowNoCovers) {
     const CoverProblem cover = RandomCover(24, 4, seed);
     // Boundaries cost what nobody is told.
     for (const double boundary : {0.0, 2.0, 20.0}) {
-      const auto evaluator =
-          MakeCoverEvaluator(std::make_shared<const CoverProblem>(cover), boundary);
-      const auto made = MakePartitionProblem(ContextOf(cover, evaluator.get()));
+      CoverEvaluator evaluator(std::make_shared<const CoverProblem>(cover), boundary);
+      const auto made = MakePartitionProblem(ContextOf(cover, &evaluator));
       for (const std::size_t trials : {8U, 40U}) {
         const double collage = BestOf("collage", *made, trials, seed);
         for (const char* other : {"random", "evolution"}) {
