@@ -92,10 +92,6 @@ std::string ToJson(const MachineFacts& facts, int indent) {
   return ToJsonText(facts, indent);
 }
 
-MachineFacts MachineFromJson(std::string_view text, const std::string& what) {
-  return FromJsonText<MachineFacts>(text, what);
-}
-
 std::string CpuFingerprint(const MachineFacts& facts) {
   std::string text = facts.architecture + "\n" + facts.cpu + "\n" + std::to_string(facts.cores) +
                      "\n" + facts.governor;

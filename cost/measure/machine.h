@@ -40,7 +40,6 @@ struct MachineFacts {
 /// Does not throw, whatever the files contain.
 [[nodiscard]] MachineFacts ReadMachine(const std::string& root = "");
 [[nodiscard]] std::string ToJson(const MachineFacts& facts, int indent = -1);
-[[nodiscard]] MachineFacts MachineFromJson(std::string_view text, const std::string& what);
 
 /// Returns the SHA-256 of everything that decides how fast the same code runs here: architecture,
 /// CPU model, flags, cores and governor.

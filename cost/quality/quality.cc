@@ -257,12 +257,4 @@ bool QualityMeter::Constant() const {
   });
 }
 
-Result<Quality> CompareQuality(const Tensor& reference, const Tensor& candidate,
-                               std::span<const std::int32_t> labels) {
-  QualityMeter meter;
-  auto failure = meter.Add({&reference, 1}, {&candidate, 1}, labels);
-  if (failure) return *std::move(failure);
-  return meter.Total();
-}
-
 }  // namespace msc::cost

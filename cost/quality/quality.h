@@ -69,8 +69,4 @@ class QualityMeter {
   std::int64_t reference_hits_ = 0;
 };
 
-/// Compares one pair of outputs.
-[[nodiscard]] Result<Quality> CompareQuality(const Tensor& reference, const Tensor& candidate,
-                                             std::span<const std::int32_t> labels);
-
 }  // namespace msc::cost

@@ -1,6 +1,7 @@
 #include "gym/report/page_frame.h"
 
 #include <cstdint>
+#include <string_view>
 
 #include "compiler/base/hash.h"
 #include "gym/report/assets.h"
@@ -67,11 +68,6 @@ std::string ScriptedPage(const std::string& title, const Html& body) {
       title, allowed,
       Markup("<main>", body, "</main><div id='tip' role='tooltip' aria-hidden='true' hidden></div>",
              scripts));
-}
-
-Html ScrollingBox(std::string_view label, const Html& content) {
-  return Markup("<div class='scroll' tabindex='0' role='region' aria-label='", label, "'>", content,
-                "</div>");
 }
 
 }  // namespace msc::gym

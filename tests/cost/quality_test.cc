@@ -1,8 +1,11 @@
 #include "cost/quality/quality.h"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -23,6 +26,15 @@ Tensor RandomLogits(Dims dims, std::uint64_t seed) {
   Tensor tensor(DType::kF32, std::move(dims));
   for (float& value : tensor.MutableValues<float>()) value = static_cast<float>(3 * rng.Normal());
   return tensor;
+}
+
+/// Compares one pair of outputs.
+Result<Quality> CompareQuality(const Tensor& reference, const Tensor& candidate,
+                               std::span<const std::int32_t> labels) {
+  QualityMeter meter;
+  auto failure = meter.Add({&reference, 1}, {&candidate, 1}, labels);
+  if (failure) return *std::move(failure);
+  return meter.Total();
 }
 
 /// The definition, term by term, in long double and without any shift.

@@ -314,10 +314,4 @@ const TrainRow* FindTrainRow(const Node& node) {
   return row == kRows.end() ? nullptr : row;
 }
 
-std::vector<std::string_view> TrainableOps() {
-  std::vector<std::string_view> names;
-  for (const TrainRow& row : kRows) names.push_back(row.op);
-  return names;
-}
-
 }  // namespace msc::detail

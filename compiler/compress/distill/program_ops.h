@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "compiler/compress/distill/program.h"
 #include "compiler/ir/graph.h"
@@ -29,7 +28,5 @@ struct TrainRow {
 };
 /// Returns the row of an operator; nullptr if it cannot be trained through.
 [[nodiscard]] const TrainRow* FindTrainRow(const Node& node);
-/// Returns the names of all operators that can be trained through, sorted.
-[[nodiscard]] std::vector<std::string_view> TrainableOps();
 
 }  // namespace msc::detail
