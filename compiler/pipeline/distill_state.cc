@@ -1,5 +1,6 @@
 #include "compiler/pipeline/distill_state.h"
 
+#include <bit>
 #include <cstring>
 #include <utility>
 

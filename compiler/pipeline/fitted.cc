@@ -1,5 +1,6 @@
 #include "compiler/pipeline/fitted.h"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <filesystem>

@@ -27,9 +27,7 @@ RecipeLists ListsFor(Labels labels) {
 
 struct EpochRecord {
   double loss = 0;
-  static void Fields(auto& self, auto& visit) {
-    visit("loss", self.loss, "mean over the steps");
-  }
+  static void Fields(auto& self, auto& visit) { visit("loss", self.loss, "mean over the steps"); }
 };
 
 struct TrainRecord {

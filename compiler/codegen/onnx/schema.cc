@@ -1,4 +1,3 @@
-
 #include "compiler/codegen/onnx/schema.h"
 
 #include <algorithm>
