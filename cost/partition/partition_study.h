@@ -85,28 +85,6 @@ struct PartitionStudyResult {
   std::size_t unmeasured = 0;
 };
 
-/// Reason of the invalid cost of a candidate that measuring did not reach.
-inline constexpr const char* kNotReached = "was not measured: stopped";
-
-/// Measures the costs of all candidates of `problem`, or finds them cached, and stores them there.
-/// A candidate that cannot run, or was not reached before `stop` returned true, becomes Invalid.
-/// `progress` occasionally receives a line of text; both callbacks may be empty.
-void MeasureCandidates(CoverProblem& problem, RegionCosts& costs,
-                       const std::function<void(const std::string&)>& progress,
-                       const std::function<bool()>& stop);
-/// Does the same in limited time. First come whole graphs, which only `stop` ends. Then come single
-/// nodes and units, without which other covers are unlikely, and then all others; `late` ends these
-/// as well.
-void MeasureInTime(CoverProblem& problem, RegionCosts& costs,
-                   const std::function<void(const std::string&)>& progress,
-                   const std::function<bool()>& stop, const std::function<bool()>& late);
-
-/// Does the same as MeasureCandidates, but does not measure candidates that the model of `costs`
-/// rules out (MeasureFastest). They become Invalid with this reason.
-LearnedUse MeasureLearnedCandidates(CoverProblem& problem, RegionCosts& costs,
-                                    const std::function<void(const std::string&)>& progress,
-                                    const std::function<bool()>& stop);
-
 /// Measures the candidates of `problem`, stores their costs there, and times whole plans.
 ///
 /// First it times the best cover, that of greedy and every single target, interleaved. Then it fits

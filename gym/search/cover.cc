@@ -16,7 +16,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "cost/partition/layout_conversion_costs.h"
-#include "cost/partition/partition_study.h"
+#include "cost/partition/measure_candidates.h"
 #include "cost/partition/propose.h"
 #include "gym/search/config.h"
 #include "gym/search/host.h"

@@ -15,7 +15,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/partition/search/search.h"
-#include "cost/partition/partition_study.h"
+#include "cost/partition/measure_candidates.h"
 
 namespace msc::cost {
 namespace {

@@ -19,6 +19,7 @@
 #include "compiler/targets/register.h"
 #include "cost/learned/region_features.h"
 #include "cost/partition/layout_conversion_costs.h"
+#include "cost/partition/measure_candidates.h"
 #include "cost/partition/propose.h"
 #include "cost/partition/roof_bounds.h"
 
