@@ -47,369 +47,362 @@ std::optional<std::uint64_t> NearestFinalist(const Objective& objective,
   return NearestToLimits(objective, evaluations);
 }
 
-class Finals {
- public:
-  using Say = std::function<void(const std::string&)>;
-  using Stop = std::function<bool()>;
-  Finals(const SearchTask& task, const SearchConfig& config, const envs::StrategyProblem& problem,
-         cost::LocalEvaluator& evaluator, const FinalTime& time, const Say& say, const Stop& stop,
-         SearchResult& result)
-      : task_(task),
-        config_(config),
-        problem_(problem),
-        evaluator_(evaluator),
-        time_(time),
-        say_(say),
-        asked_to_stop_(stop),
-        stop_([this] { return asked_to_stop_() || time_.time.Used() >= time_.end; }),
-        trials_(result.study.trials),
-        findings_(result.findings),
-        objective_(ToObjective(config.objective)),
-        timeless_(WithoutTime(objective_)),
-        ranked_(RankTrials(objective_, trials_)) {}
+using Say = std::function<void(const std::string&)>;
+using Stop = std::function<bool()>;
 
-  /// Runs all steps. Returns false if stopped.
-  [[nodiscard]] bool Run() {
-    if (!Measure()) {
-      if (asked_to_stop_()) return false;
-      TakeAsTried();
-    }
-    if (findings_.best) ProfileBest();
-    return true;
-  }
-
- private:
-  /// Runs everything but the profiles. Returns false if stopped or out of time.
-  [[nodiscard]] bool Measure() {
-    const std::int64_t samples = evaluator_.folder().samples;
-    FinalPlan plan = PlanFinals(config_, config_.calibration.most(), CountsOf(config_, samples));
-    findings_.judged_from = plan.from;
-    findings_.judged = samples - plan.from;
-    findings_.held_out_from = plan.held_out;
-    findings_.warnings = std::move(plan.warnings);
-    for (std::size_t timing = 0; timing < kTimings && !findings_.best; ++timing) {
-      if (timing > 0 && IsShortFor(1)) break;
-      holding_.clear();
-      if (!TakeHolding(holding_)) return false;
-      if (holding_.empty()) break;
-      if (!Time(holding_)) return false;
-    }
-    if (!found_ && !missed_.empty()) {
-      holding_.clear();
-      if (!TakeNearest(holding_) || !Time(holding_)) return false;
-    }
-    holding_.clear();
-    if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
-    return !IsBestSlower() || TakeUncompressed();
-  }
-
-  /// A candidate with its quality on the samples of finalists.
-  struct Judged {
-    std::size_t index = 0;  ///< into trials_
-    Finalist finalist;
-    cost::Outcome outcome;
-  };
-  /// A candidate that misses a limit by `violation`, without its weights.
-  struct Miss {
-    double violation = 0;
-    std::size_t index = 0;  // into trials_
-  };
-
-  /// Returns the hash of a trial's strategy. Several trials may have the same one; finalists must
-  /// differ.
-  [[nodiscard]] std::string HashOf(std::size_t index) const {
-    return StrategyHash(problem_.StrategyOf(trials_[index].assignment));
-  }
-
-  [[nodiscard]] std::size_t MostJudged() const { return kJudgedPerFinalist * config_.finalists; }
-
-  /// Judges the next candidates and appends those that satisfy the limits of quality. Returns false
-  /// if stopped.
-  [[nodiscard]] bool TakeHolding(std::vector<Judged>& holding) {
-    while (next_ < ranked_.size() && holding.size() < config_.finalists && judged_ < MostJudged()) {
-      const std::size_t index = ranked_[next_];
-      const double expected = Violation(timeless_, trials_[index].evaluation);
-      // A trial that missed a limit on fewer samples is judged only if nothing better was found.
-      if (expected > 0 && (found_ || judged_ >= kTimings * config_.finalists)) break;
-      if (!holding.empty() && IsShortFor(holding.size() + 1)) {
-        Shorten("finalists: " + std::to_string(holding.size()) + " of " +
-                std::to_string(config_.finalists) + " were measured again");
-        break;
-      }
-      ++next_;
-      if (!taken_.emplace(HashOf(index), trials_[index].number).second) continue;
-      auto judged = JudgeTrial(index);
-      if (!judged) return false;
-      ++judged_;
-      const Evaluation evaluation = EvaluationOf(judged->finalist);
-      const double violation = evaluation.failure ? 0 : Violation(timeless_, evaluation);
-      if (evaluation.failure) {
-        findings_.finalists.push_back(std::move(judged->finalist));
-      } else if (violation > 0) {
-        missed_.push_back({violation, index});
-        findings_.rejected.push_back(
-            {.trial = judged->finalist.trial, .result = std::move(judged->finalist.result)});
-      } else {
-        found_ = true;
-        holding.push_back(*std::move(judged));
-      }
-      const std::size_t left =
-          config_.finalists - std::min<std::size_t>(holding.size(), config_.finalists);
-      Tell(std::to_string(judged_) + " judged, " + std::to_string(holding.size()) + " of " +
-               std::to_string(config_.finalists) + " keep the limits",
-           static_cast<double>(left) * JudgingSeconds() + TimingSeconds(config_.finalists));
-    }
-    return true;
-  }
-
-  /// Reports progress. The eta is `seconds` plus the phases after the finalists.
-  void Tell(const std::string& text, double seconds) const {
-    const double after = time_.tail.explanation + time_.tail.answer;
-    say_("[finalists] " + text + " | eta " +
-         FormatDuration(std::chrono::duration<double>(seconds + after)));
-  }
-
-  void Shorten(const std::string& what) { findings_.shortened.push_back(what); }
-
-  /// Returns the seconds to judge a candidate, from those judged so far, else from trials.
-  [[nodiscard]] double JudgingSeconds() const {
-    return judged_ > 0 ? judging_s_ / static_cast<double>(judged_) : time_.tail.judging;
-  }
-  /// Returns the seconds to time so many candidates and the targets to compare with, three times.
-  [[nodiscard]] double TimingSeconds(std::size_t candidates) const {
-    return static_cast<double>(kTimings * (candidates + config_.compare.size())) *
-           time_.tail.timing;
-  }
-  [[nodiscard]] double SecondsLeft() const { return time_.until - time_.time.Used(); }
-  /// Returns whether time is too short to judge one more and then time so many once.
-  [[nodiscard]] bool IsShortFor(std::size_t candidates) const {
-    return JudgingSeconds() + TimingSeconds(candidates) / kTimings > SecondsLeft();
-  }
-
-  [[nodiscard]] bool IsBestSlower() const {
-    if (!findings_.best) return false;
-    const Result<cost::Outcome>& outcome = findings_.finalists[*findings_.best].result;
-    return outcome.ok() && IsSlower(outcome.value());
-  }
-
-  /// Chooses the uncompressed model if it satisfies the limits. Returns false if stopped.
-  [[nodiscard]] bool TakeUncompressed() {
-    if (!task_.starts_uncompressed()) return true;
-    const auto index = FindUncompressedTrial(objective_, trials_);
-    if (!index) return true;
-    const std::uint64_t number =
-        taken_.emplace(HashOf(*index), trials_[*index].number).first->second;
-    const auto find = [&] {
-      return std::find_if(findings_.finalists.begin(), findings_.finalists.end(),
-                          [&](const Finalist& finalist) { return finalist.trial == number; });
-    };
-    if (find() == findings_.finalists.end() && IsShortFor(1)) return true;
-    if (find() == findings_.finalists.end()) {
-      auto judged = JudgeTrial(*index);
-      if (!judged) return false;
-      if (EvaluationOf(judged->finalist).failure) return true;
-      std::vector<Judged> alone;
-      alone.push_back(*std::move(judged));
-      if (!Time(alone)) return false;
-    }
-    const auto plain = find();
-    const Evaluation evaluation = EvaluationOf(*plain);
-    if (!evaluation.failure && Violation(objective_, evaluation) <= 0) {
-      findings_.best = static_cast<std::uint64_t>(plain - findings_.finalists.begin());
-    }
-    return true;
-  }
-
-  /// Judges the candidates with the smallest violations, if none is feasible.
-  [[nodiscard]] bool TakeNearest(std::vector<Judged>& nearest) {
-    Tell("none of " + std::to_string(judged_) + " keeps the limits; judging the nearest",
-         static_cast<double>(config_.finalists) * JudgingSeconds() +
-             TimingSeconds(config_.finalists));
-    std::stable_sort(missed_.begin(), missed_.end(),
-                     [](const Miss& a, const Miss& b) { return a.violation < b.violation; });
-    for (std::size_t i = 0; i < missed_.size() && i < config_.finalists; ++i) {
-      if (i > 0 && IsShortFor(i + 1)) break;
-      auto judged = JudgeTrial(missed_[i].index);
-      if (!judged) return false;
-      std::erase_if(findings_.rejected, [&](const Rejected& rejected) {
-        return rejected.trial == judged->finalist.trial;
-      });
-      nearest.push_back(*std::move(judged));
-    }
-    return true;
-  }
-
-  /// Judges a trial on the samples of finalists. Returns nothing if stopped.
-  [[nodiscard]] std::optional<Judged> JudgeTrial(std::size_t index) {
-    const double began = time_.time.Used();
-    std::optional<Judged> judged = Judge(index);
-    judging_s_ += time_.time.Used() - began;
-    return judged;
-  }
-
-  [[nodiscard]] std::optional<Judged> Judge(std::size_t index) {
-    const Trial& trial = trials_[index];
-    Judged judged;
-    judged.index = index;
-    judged.finalist.trial = trial.number;
-    judged.finalist.strategy = problem_.StrategyOf(trial.assignment);
-    // Trials keep no weights. Fitting is repeatable bit by bit.
-    auto fitted = evaluator_.Fit(judged.finalist.strategy, stop_);
-    if (!fitted) return std::nullopt;
-    if (!fitted->ok()) {
-      judged.finalist.result = fitted->failure();
-      return judged;
-    }
-    judged.finalist.strategy = std::move(*fitted).value();
-    const auto outcome = evaluator_.Judge(
-        judged.finalist.strategy,
-        {.first = findings_.judged_from, .held_out = findings_.held_out_from}, stop_);
-    if (!outcome) return std::nullopt;
-    if (outcome->ok()) judged.outcome = outcome->value();
-    judged.finalist.result = *outcome;
-    return judged;
-  }
-
-  /// Times the strategies together three times, or once for a part of the time if time is short.
-  /// Empty if stopped.
-  [[nodiscard]] std::vector<Result<cost::Outcome>> TimeAll(std::vector<Strategy> strategies) {
-    const double wanted = static_cast<double>(strategies.size()) * time_.tail.timing;
-    const double left = SecondsLeft();
-    if (static_cast<double>(kTimings) * wanted <= left) {
-      findings_.timings = kTimings;
-      findings_.timing_part = 1;
-      return evaluator_.TimeTogether(std::move(strategies), stop_);
-    }
-    constexpr double kLeast = 1e-3;
-    const auto part = static_cast<std::int64_t>(std::clamp(
-        std::ceil(wanted / std::max(left, kLeast)), 1.0, static_cast<double>(kMaxParts)));
-    findings_.timings = 1;
-    findings_.timing_part = part;
-    std::vector<Result<cost::Outcome>> timed =
-        evaluator_.TimeOnce(std::move(strategies), part, stop_);
-    if (!timed.empty()) Shorten("finalists were timed " + TimedText(findings_));
-    return timed;
-  }
-
-  /// Times a group together with the targets to compare with. Returns false if stopped.
-  [[nodiscard]] bool Time(std::vector<Judged>& group) {
-    std::vector<Strategy> strategies;
-    strategies.reserve(group.size());
-    for (const Judged& judged : group) strategies.push_back(judged.finalist.strategy);
-    findings_.compared.clear();
-    std::vector<std::size_t> compared;  // indices of timed targets in findings_.compared
-    const TargetRegistry targets = MakeTargets();
-    for (const std::string& spec : config_.compare) {
-      findings_.compared.push_back({.target = spec});
-      try {
-        (void)targets.Get(spec);
-      } catch (const UserError& absent) {
-        findings_.compared.back().result = Failure{FailureKind::kUnsupported, absent.what()};
-        continue;
-      }
-      compared.push_back(findings_.compared.size() - 1);
-      strategies.emplace_back().target = spec;
-    }
-    Tell("timing " + std::to_string(strategies.size()) + " together", TimingSeconds(group.size()));
-    const std::vector<Result<cost::Outcome>> timed = TimeAll(std::move(strategies));
-    if (timed.size() != group.size() + compared.size()) {
-      findings_.compared.clear();
-      return false;
-    }
-    for (std::size_t i = 0; i < compared.size(); ++i) {
-      findings_.compared[compared[i]].result = timed[group.size() + i];
-    }
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      Judged& judged = group[i];
-      Result<cost::Outcome> result = timed[i];
-      if (result.ok()) {
-        judged.outcome.latency = result.value().latency;
-        result = judged.outcome;
-      }
-      judged.finalist.result = std::move(result);
-      findings_.finalists.push_back(std::move(judged.finalist));
-    }
-    TakeBest();
-    return true;
-  }
-
-  /// Sets `best` if a finalist satisfies the limits.
-  void TakeBest() {
-    const auto nearest = NearestFinalist(objective_, findings_.finalists);
-    if (nearest && Violation(objective_, EvaluationOf(findings_.finalists[*nearest])) <= 0) {
-      findings_.best = nearest;
-    }
-  }
-
-  /// Completes the findings when time is up: judged candidates get the latency of their trials; if
-  /// none was judged, the best trial counts as it was measured.
-  void TakeAsTried() {
-    if (!findings_.finalists.empty()) {
-      if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
-      return;
-    }
-    findings_.timings = 0;
-    for (Judged& judged : holding_) {
-      const auto tried = envs::RecordedOutcome(trials_[judged.index].evaluation);
-      if (tried && tried->ok()) judged.outcome.latency = tried->value().latency;
-      judged.finalist.result = judged.outcome;
-      findings_.finalists.push_back(std::move(judged.finalist));
-    }
-    if (findings_.finalists.empty()) TakeTrial();
-    Shorten(findings_.judged > 0
-                ? "finalists: they were not timed again"
-                : "finalists: the best was not measured again; its figures are those of its trial");
-    TakeBest();
-    if (!findings_.best) findings_.nearest = NearestFinalist(objective_, findings_.finalists);
-  }
-
-  /// Takes the best trial that was not rejected since.
-  void TakeTrial() {
-    findings_.judged_from = findings_.judged = findings_.held_out_from = 0;
-    for (const std::size_t index : ranked_) {
-      const Trial& trial = trials_[index];
-      const bool rejected = std::any_of(missed_.begin(), missed_.end(),
-                                        [&](const Miss& missed) { return missed.index == index; });
-      auto result = envs::RecordedOutcome(trial.evaluation);
-      if (rejected || !result) continue;
-      auto fitted = evaluator_.Fit(problem_.StrategyOf(trial.assignment), asked_to_stop_);
-      if (!fitted || !fitted->ok()) continue;
-      findings_.finalists.push_back({.trial = trial.number,
-                                     .strategy = std::move(*fitted).value(),
-                                     .result = *std::move(result)});
-      return;
-    }
-  }
-
-  void ProfileBest() {
-    if (SecondsLeft() <= 0) return Shorten("the steps of the best were not timed one by one");
-    const std::vector<Strategy> best = {findings_.finalists[*findings_.best].strategy};
-    Result<std::vector<cost::Profile>> profiles =
-        evaluator_.ProfileSteps(best, kProfileRuns, stop_);
-    if (profiles.ok()) findings_.profiles = std::move(profiles).value();
-  }
-
-  const SearchTask& task_;
-  const SearchConfig& config_;
-  const envs::StrategyProblem& problem_;
-  cost::LocalEvaluator& evaluator_;
-  const FinalTime& time_;
-  const Say& say_;
-  const Stop& asked_to_stop_;
-  const Stop stop_;  // also true when time is up
-  const std::vector<Trial>& trials_;
-  Findings& findings_;
-  Objective objective_;
-  Objective timeless_;
-  std::vector<std::size_t> ranked_;
-  std::map<std::string, std::uint64_t> taken_;  // first trial taken, by hash of the strategy
-  std::vector<Miss> missed_;
-  std::size_t next_ = 0;
-  std::size_t judged_ = 0;
-  double judging_s_ = 0;         // spent on these
-  std::vector<Judged> holding_;  // judged but not timed yet
-  bool found_ = false;           // some candidate satisfies the limits of quality
+/// What all steps read.
+struct Inputs {
+  const SearchConfig& config;
+  const envs::StrategyProblem& problem;
+  cost::LocalEvaluator& evaluator;
+  const FinalTime& time;
+  const Say& say;
+  const Stop stop;  ///< also true when time is up
+  const std::vector<Trial>& trials;
+  const cost::JudgedSamples samples;
+  const Objective objective = ToObjective(config.objective);
+  const Objective timeless = WithoutTime(objective);
 };
+
+/// A candidate with its quality on the samples of finalists.
+struct Judged {
+  std::size_t index = 0;  ///< into the trials
+  Finalist finalist = {};
+  cost::Outcome outcome = {};
+};
+
+/// A candidate that misses a limit by `violation`, without its weights.
+struct Miss {
+  double violation = 0;
+  std::size_t index = 0;  ///< into the trials
+};
+
+/// Which candidates were judged so far, and the time it took.
+struct Judging {
+  std::vector<std::size_t> ranked;  ///< indices of trials, best first
+  std::size_t next = 0;             ///< into `ranked`
+  /// First trial taken, by hash of the strategy. Several assignments may have the same one;
+  /// finalists must differ.
+  std::map<std::string, std::uint64_t> taken = {};
+  std::vector<Miss> missed = {};
+  bool found = false;  ///< some candidate satisfies the limits of quality
+  std::size_t judged = 0;
+  double seconds = 0;  ///< spent on these
+};
+
+/// Returns the samples that finalists are judged on.
+cost::JudgedSamples PlanSamples(const SearchConfig& config, std::int64_t samples,
+                                Findings& findings) {
+  FinalPlan plan = PlanFinals(config, config.calibration.most(), CountsOf(config, samples));
+  findings.judged_from = plan.from;
+  findings.judged = samples - plan.from;
+  findings.held_out_from = plan.held_out;
+  findings.warnings = std::move(plan.warnings);
+  return {.first = plan.from, .held_out = plan.held_out};
+}
+
+double SecondsLeft(const FinalTime& time) {
+  return time.until - time.time.Used();
+}
+
+/// Returns the seconds to judge a candidate, from those judged so far, else from trials.
+double SecondsToJudge(const Inputs& in, const Judging& judging) {
+  return judging.judged > 0 ? judging.seconds / static_cast<double>(judging.judged)
+                            : in.time.tail.judging;
+}
+
+/// Returns the seconds to time so many candidates and the targets to compare with, three times.
+double SecondsToTime(const Inputs& in, std::size_t candidates) {
+  return static_cast<double>(kTimings * (candidates + in.config.compare.size())) *
+         in.time.tail.timing;
+}
+
+/// Returns whether time is too short to judge one more and then time so many once.
+bool IsShortFor(std::size_t candidates, const Inputs& in, const Judging& judging) {
+  return SecondsToJudge(in, judging) + SecondsToTime(in, candidates) / kTimings >
+         SecondsLeft(in.time);
+}
+
+/// Reports progress. The eta is `seconds` plus the phases after the finalists.
+void Tell(const Inputs& in, const std::string& text, double seconds) {
+  const double after = in.time.tail.explanation + in.time.tail.answer;
+  in.say("[finalists] " + text + " | eta " +
+         FormatDuration(std::chrono::duration<double>(seconds + after)));
+}
+
+/// Fits a trial and judges it. Returns nothing if stopped.
+std::optional<Judged> FitAndJudge(const Inputs& in, std::size_t index) {
+  const Trial& trial = in.trials[index];
+  Judged judged{.index = index};
+  judged.finalist.trial = trial.number;
+  judged.finalist.strategy = in.problem.StrategyOf(trial.assignment);
+  // Trials keep no weights. Fitting is repeatable bit by bit.
+  auto fitted = in.evaluator.Fit(judged.finalist.strategy, in.stop);
+  if (!fitted) return std::nullopt;
+  if (!fitted->ok()) {
+    judged.finalist.result = fitted->failure();
+    return judged;
+  }
+  judged.finalist.strategy = std::move(*fitted).value();
+  const auto outcome = in.evaluator.Judge(judged.finalist.strategy, in.samples, in.stop);
+  if (!outcome) return std::nullopt;
+  if (outcome->ok()) judged.outcome = outcome->value();
+  judged.finalist.result = *outcome;
+  return judged;
+}
+
+/// Does the same and adds the time it took.
+std::optional<Judged> Judge(const Inputs& in, std::size_t index, double& seconds) {
+  const double began = in.time.time.Used();
+  std::optional<Judged> judged = FitAndJudge(in, index);
+  seconds += in.time.time.Used() - began;
+  return judged;
+}
+
+/// Appends a judged candidate to `holding` if it satisfies the limits of quality, else to those
+/// that failed or missed a limit.
+void Sort(Judged judged, const Inputs& in, Judging& judging, std::vector<Judged>& holding,
+          Findings& findings) {
+  const Evaluation evaluation = EvaluationOf(judged.finalist);
+  const double violation = evaluation.failure ? 0 : Violation(in.timeless, evaluation);
+  if (evaluation.failure) {
+    findings.finalists.push_back(std::move(judged.finalist));
+  } else if (violation > 0) {
+    judging.missed.push_back({violation, judged.index});
+    findings.rejected.push_back(
+        {.trial = judged.finalist.trial, .result = std::move(judged.finalist.result)});
+  } else {
+    judging.found = true;
+    holding.push_back(std::move(judged));
+  }
+}
+
+/// Judges the next candidates and appends those that satisfy the limits of quality. Returns false
+/// if stopped.
+[[nodiscard]] bool TakeHolding(const Inputs& in, Judging& judging, std::vector<Judged>& holding,
+                               Findings& findings) {
+  const std::size_t wanted = in.config.finalists;
+  while (judging.next < judging.ranked.size() && holding.size() < wanted &&
+         judging.judged < kJudgedPerFinalist * wanted) {
+    const std::size_t index = judging.ranked[judging.next];
+    const Trial& trial = in.trials[index];
+    const double expected = Violation(in.timeless, trial.evaluation);
+    // A trial that missed a limit on fewer samples is judged only if nothing better was found.
+    if (expected > 0 && (judging.found || judging.judged >= kTimings * wanted)) break;
+    if (!holding.empty() && IsShortFor(holding.size() + 1, in, judging)) {
+      findings.shortened.push_back("finalists: " + std::to_string(holding.size()) + " of " +
+                                   std::to_string(wanted) + " were measured again");
+      break;
+    }
+    ++judging.next;
+    const std::string hash = StrategyHash(in.problem.StrategyOf(trial.assignment));
+    if (!judging.taken.emplace(hash, trial.number).second) continue;
+    auto judged = Judge(in, index, judging.seconds);
+    if (!judged) return false;
+    ++judging.judged;
+    Sort(*std::move(judged), in, judging, holding, findings);
+    Tell(in,
+         std::to_string(judging.judged) + " judged, " + std::to_string(holding.size()) + " of " +
+             std::to_string(wanted) + " keep the limits",
+         static_cast<double>(wanted - holding.size()) * SecondsToJudge(in, judging) +
+             SecondsToTime(in, wanted));
+  }
+  return true;
+}
+
+/// Judges the candidates with the smallest violations, if none is feasible. Returns false if
+/// stopped.
+[[nodiscard]] bool TakeNearest(const Inputs& in, Judging& judging, std::vector<Judged>& nearest,
+                               Findings& findings) {
+  const std::size_t wanted = in.config.finalists;
+  Tell(in, "none of " + std::to_string(judging.judged) + " keeps the limits; judging the nearest",
+       static_cast<double>(wanted) * SecondsToJudge(in, judging) + SecondsToTime(in, wanted));
+  std::vector<Miss>& missed = judging.missed;
+  std::stable_sort(missed.begin(), missed.end(),
+                   [](const Miss& a, const Miss& b) { return a.violation < b.violation; });
+  for (std::size_t i = 0; i < missed.size() && i < wanted; ++i) {
+    if (i > 0 && IsShortFor(i + 1, in, judging)) break;
+    auto judged = Judge(in, missed[i].index, judging.seconds);
+    if (!judged) return false;
+    std::erase_if(findings.rejected, [&](const Rejected& rejected) {
+      return rejected.trial == judged->finalist.trial;
+    });
+    nearest.push_back(*std::move(judged));
+  }
+  return true;
+}
+
+/// Times the strategies together three times, or once for a part of the time if time is short.
+/// Empty if stopped.
+std::vector<Result<cost::Outcome>> TimeAll(const Inputs& in, std::vector<Strategy> strategies,
+                                           Findings& findings) {
+  const double wanted = static_cast<double>(strategies.size()) * in.time.tail.timing;
+  const double left = SecondsLeft(in.time);
+  if (static_cast<double>(kTimings) * wanted <= left) {
+    findings.timings = kTimings;
+    findings.timing_part = 1;
+    return in.evaluator.TimeTogether(std::move(strategies), in.stop);
+  }
+  constexpr double kLeast = 1e-3;
+  findings.timings = 1;
+  findings.timing_part = static_cast<std::int64_t>(
+      std::clamp(std::ceil(wanted / std::max(left, kLeast)), 1.0, static_cast<double>(kMaxParts)));
+  std::vector<Result<cost::Outcome>> timed =
+      in.evaluator.TimeOnce(std::move(strategies), findings.timing_part, in.stop);
+  if (!timed.empty()) findings.shortened.push_back("finalists were timed " + TimedText(findings));
+  return timed;
+}
+
+/// Sets `best` if a finalist satisfies the limits.
+void ChooseBest(const Objective& objective, Findings& findings) {
+  const auto nearest = NearestFinalist(objective, findings.finalists);
+  if (nearest && Violation(objective, EvaluationOf(findings.finalists[*nearest])) <= 0) {
+    findings.best = nearest;
+  }
+}
+
+/// Times a group together with the targets to compare with. Returns false if stopped.
+[[nodiscard]] bool Time(const Inputs& in, std::vector<Judged>& group, Findings& findings) {
+  std::vector<Strategy> strategies;
+  strategies.reserve(group.size());
+  for (const Judged& judged : group) strategies.push_back(judged.finalist.strategy);
+  findings.compared.clear();
+  std::vector<std::size_t> compared;  // indices of timed targets in findings.compared
+  const TargetRegistry targets = MakeTargets();
+  for (const std::string& spec : in.config.compare) {
+    findings.compared.push_back({.target = spec});
+    try {
+      (void)targets.Get(spec);
+    } catch (const UserError& absent) {
+      findings.compared.back().result = Failure{FailureKind::kUnsupported, absent.what()};
+      continue;
+    }
+    compared.push_back(findings.compared.size() - 1);
+    strategies.emplace_back().target = spec;
+  }
+  Tell(in, "timing " + std::to_string(strategies.size()) + " together",
+       SecondsToTime(in, group.size()));
+  const std::vector<Result<cost::Outcome>> timed = TimeAll(in, std::move(strategies), findings);
+  if (timed.size() != group.size() + compared.size()) {
+    findings.compared.clear();
+    return false;
+  }
+  for (std::size_t i = 0; i < compared.size(); ++i) {
+    findings.compared[compared[i]].result = timed[group.size() + i];
+  }
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    Judged& judged = group[i];
+    Result<cost::Outcome> result = timed[i];
+    if (result.ok()) {
+      judged.outcome.latency = result.value().latency;
+      result = judged.outcome;
+    }
+    judged.finalist.result = std::move(result);
+    findings.finalists.push_back(std::move(judged.finalist));
+  }
+  ChooseBest(in.objective, findings);
+  return true;
+}
+
+/// Judges and times candidates until there is a best one, else those nearest to the limits.
+/// Returns false if stopped or out of time; `holding` then has those judged but not timed.
+[[nodiscard]] bool Measure(const Inputs& in, Judging& judging, std::vector<Judged>& holding,
+                           Findings& findings) {
+  for (std::size_t timing = 0; timing < kTimings && !findings.best; ++timing) {
+    if (timing > 0 && IsShortFor(1, in, judging)) break;
+    holding.clear();
+    if (!TakeHolding(in, judging, holding, findings)) return false;
+    if (holding.empty()) break;
+    if (!Time(in, holding, findings)) return false;
+  }
+  if (judging.found || judging.missed.empty()) return true;
+  holding.clear();
+  return TakeNearest(in, judging, holding, findings) && Time(in, holding, findings);
+}
+
+bool IsBestSlower(const Findings& findings) {
+  if (!findings.best) return false;
+  const Result<cost::Outcome>& outcome = findings.finalists[*findings.best].result;
+  return outcome.ok() && IsSlower(outcome.value());
+}
+
+/// Chooses the uncompressed model if it satisfies the limits. Returns false if stopped.
+[[nodiscard]] bool TakeUncompressed(const Inputs& in, Judging& judging, Findings& findings) {
+  const auto index = FindUncompressedTrial(in.objective, in.trials);
+  if (!index) return true;
+  const Trial& trial = in.trials[*index];
+  const std::uint64_t number =
+      judging.taken.emplace(StrategyHash(in.problem.StrategyOf(trial.assignment)), trial.number)
+          .first->second;
+  const auto find = [&] {
+    return std::find_if(findings.finalists.begin(), findings.finalists.end(),
+                        [&](const Finalist& finalist) { return finalist.trial == number; });
+  };
+  if (find() == findings.finalists.end()) {
+    if (IsShortFor(1, in, judging)) return true;
+    auto judged = Judge(in, *index, judging.seconds);
+    if (!judged) return false;
+    if (EvaluationOf(judged->finalist).failure) return true;
+    std::vector<Judged> alone;
+    alone.push_back(*std::move(judged));
+    if (!Time(in, alone, findings)) return false;
+  }
+  const auto plain = find();
+  const Evaluation evaluation = EvaluationOf(*plain);
+  if (!evaluation.failure && Violation(in.objective, evaluation) <= 0) {
+    findings.best = static_cast<std::uint64_t>(plain - findings.finalists.begin());
+  }
+  return true;
+}
+
+/// Takes the best trial that was not rejected since, as it was measured.
+void TakeTrial(const Inputs& in, const Judging& judging, const Stop& stop, Findings& findings) {
+  findings.judged_from = findings.judged = findings.held_out_from = 0;
+  for (const std::size_t index : judging.ranked) {
+    const Trial& trial = in.trials[index];
+    const bool rejected = std::any_of(judging.missed.begin(), judging.missed.end(),
+                                      [&](const Miss& missed) { return missed.index == index; });
+    auto result = envs::RecordedOutcome(trial.evaluation);
+    if (rejected || !result) continue;
+    auto fitted = in.evaluator.Fit(in.problem.StrategyOf(trial.assignment), stop);
+    if (!fitted || !fitted->ok()) continue;
+    findings.finalists.push_back({.trial = trial.number,
+                                  .strategy = std::move(*fitted).value(),
+                                  .result = *std::move(result)});
+    return;
+  }
+}
+
+/// Completes the findings when time is up: candidates in `holding` get the latency of their trials;
+/// if none was judged, the best trial counts as it was measured, fitted until `stop`.
+void TakeAsTried(const Inputs& in, const Judging& judging, std::vector<Judged> holding,
+                 const Stop& stop, Findings& findings) {
+  if (!findings.finalists.empty()) return;
+  findings.timings = 0;
+  for (Judged& judged : holding) {
+    const auto tried = envs::RecordedOutcome(in.trials[judged.index].evaluation);
+    if (tried && tried->ok()) judged.outcome.latency = tried->value().latency;
+    judged.finalist.result = judged.outcome;
+    findings.finalists.push_back(std::move(judged.finalist));
+  }
+  if (findings.finalists.empty()) TakeTrial(in, judging, stop, findings);
+  findings.shortened.emplace_back(
+      findings.judged > 0
+          ? "finalists: they were not timed again"
+          : "finalists: the best was not measured again; its figures are those of its trial");
+  ChooseBest(in.objective, findings);
+}
+
+void ProfileBest(const Inputs& in, Findings& findings) {
+  if (SecondsLeft(in.time) <= 0) {
+    findings.shortened.emplace_back("the steps of the best were not timed one by one");
+    return;
+  }
+  const std::vector<Strategy> best = {findings.finalists[*findings.best].strategy};
+  Result<std::vector<cost::Profile>> profiles =
+      in.evaluator.ProfileSteps(best, kProfileRuns, in.stop);
+  if (profiles.ok()) findings.profiles = std::move(profiles).value();
+}
 
 }  // namespace
 
@@ -417,7 +410,29 @@ void MeasureFinalists(const SearchTask& task, const SearchConfig& config,
                       const envs::StrategyProblem& problem, cost::LocalEvaluator& evaluator,
                       const FinalTime& time, const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop, SearchResult& result) {
-  (void)Finals(task, config, problem, evaluator, time, say, stop, result).Run();
+  Findings& findings = result.findings;
+  const Inputs in{.config = config,
+                  .problem = problem,
+                  .evaluator = evaluator,
+                  .time = time,
+                  .say = say,
+                  .stop = [&] { return stop() || time.time.Used() >= time.end; },
+                  .trials = result.study.trials,
+                  .samples = PlanSamples(config, evaluator.folder().samples, findings)};
+  Judging judging{.ranked = RankTrials(in.objective, in.trials)};
+  std::vector<Judged> holding;
+  const bool measured = Measure(in, judging, holding, findings) &&
+                        (!task.starts_uncompressed() || !IsBestSlower(findings) ||
+                         TakeUncompressed(in, judging, findings));
+  if (!measured) {
+    if (stop()) return;
+    TakeAsTried(in, judging, std::move(holding), stop, findings);
+  }
+  if (findings.best) {
+    ProfileBest(in, findings);
+  } else {
+    findings.nearest = NearestFinalist(in.objective, findings.finalists);
+  }
 }
 
 }  // namespace msc::gym
