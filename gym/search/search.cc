@@ -74,6 +74,37 @@ std::optional<Strategy> BestSoFar(const SearchHost& host, const RunPaths& paths,
   return std::move(*fitted).value();
 }
 
+/// Returns the setup of the trials, which are of the problem `tried`, and the seeds that they start
+/// from.
+SearchStart FindStart(const SearchTail::Setup& search, const SearchProblem& tried) {
+  SearchStart start{.setup =
+                        SetupOf(search.config, search.prepared, tried.decisions(), search.samples)};
+  start.seeds = FindSeeds(search.paths, start.setup, tried);
+  start.setup.known = start.seeds.known.size();
+  if (!start.seeds.note.empty()) search.run.log().Warn("from " + start.seeds.note);
+  return start;
+}
+
+/// Writes the results into the run directory and summarizes them.
+SearchOutcome Conclude(const SearchTail::Setup& search, SearchResult found) {
+  SearchOutcome outcome;
+  SearchResult& result = outcome.result;
+  result = std::move(found);
+  result.findings.used_s = search.time.Used();
+  outcome.interrupted = search.host.listener.StopRequested();
+  if (outcome.interrupted && result.findings.finalists.empty() && result.study.best) {
+    result.so_far = BestSoFar(search.host, search.paths, search.problem, result.study);
+  }
+  search.run.StoreFindings(
+      WriteResults(search.task, search.config, search.paths, search.prepared, result));
+  outcome.decisions = search.problem.decisions();
+  outcome.feasible = result.findings.best.has_value();
+  if (result.findings.best || result.so_far) outcome.best = search.paths.best();
+  outcome.summary = SummaryText(search.config, search.paths, result);
+  search.run.log().Info(outcome.summary);
+  return outcome;
+}
+
 }  // namespace
 
 SearchOutcome RunSearch(const SearchConfig& asked, const SearchOptions& options,
@@ -126,43 +157,24 @@ SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
                  [&](const std::string& text) { run.log().Warn(text); });
   }
   SearchProblem& tried = race ? *race : *made;
-  const std::int64_t samples = cost::OpenFolder(paths.prepared()).samples;
-  SearchStart start{.setup = SetupOf(config, prepared, problem.decisions(), samples)};
-  start.seeds = FindSeeds(paths, start.setup, tried);
-  start.setup.known = start.seeds.known.size();
-  if (!start.seeds.note.empty()) run.log().Warn("from " + start.seeds.note);
+  const SearchTail::Setup search{.task = task,
+                                 .host = host,
+                                 .config = config,
+                                 .paths = paths,
+                                 .time = time,
+                                 .run = run,
+                                 .problem = problem,
+                                 .prepared = prepared,
+                                 .samples = cost::OpenFolder(paths.prepared()).samples};
+  const SearchStart start = FindStart(search, tried);
   const std::unique_ptr<Agent> agent = MakeAgent(config, tried, start.seeds);
-
-  SearchOutcome outcome;
-  SearchResult& result = outcome.result;
-  {
-    SearchTail tail({.task = task,
-                     .host = host,
-                     .config = config,
-                     .paths = paths,
-                     .time = time,
-                     .run = run,
-                     .problem = problem,
-                     .prepared = prepared,
-                     .samples = samples},
-                    *measuring);
-    result.study = run.RunTrials(tried, *agent, start, tail.Hooks());
-    tail.MeasureSensitivities(result);
-    measuring.reset();  // finalists use the machine alone
-    tail.MeasureBest(result);
-  }
-  result.findings.used_s = time.Used();
-  outcome.interrupted = host.listener.StopRequested();
-  if (outcome.interrupted && result.findings.finalists.empty() && result.study.best) {
-    result.so_far = BestSoFar(host, paths, problem, result.study);
-  }
-  run.StoreFindings(WriteResults(task, config, paths, prepared, result));
-  outcome.decisions = problem.decisions();
-  outcome.feasible = result.findings.best.has_value();
-  if (result.findings.best || result.so_far) outcome.best = paths.best();
-  outcome.summary = SummaryText(config, paths, result);
-  run.log().Info(outcome.summary);
-  return outcome;
+  SearchTail tail(search, *measuring);
+  SearchResult result;
+  result.study = run.RunTrials(tried, *agent, start, tail.Hooks());
+  tail.MeasureSensitivities(result);
+  measuring.reset();  // finalists use the machine alone
+  tail.MeasureBest(result);
+  return Conclude(search, std::move(result));
 }
 
 }  // namespace msc::gym
