@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 #include "compiler/base/error.h"
 
@@ -46,7 +48,41 @@ std::vector<AdditiveCost> SumsOf(const Objective& objective,
   return sums;
 }
 
+void CheckMetric(const std::string& who, const std::string& name,
+                 const std::vector<std::string>& metrics) {
+  if (std::find(metrics.begin(), metrics.end(), name) != metrics.end()) return;
+  std::string known;
+  for (const auto& metric : metrics) known += (known.empty() ? "" : ", ") + metric;
+  throw UserError(who + " names '" + name + "'; metrics of this problem: " + known);
+}
+
 }  // namespace
+
+void CheckObjective(const Objective& objective) {
+  if (objective.minimize.empty()) throw UserError("the objective must name a metric to minimize");
+  std::set<std::string_view> minimized;
+  for (const auto& name : objective.minimize) {
+    if (minimized.insert(name).second) continue;
+    throw UserError("the objective minimizes '" + name + "' twice");
+  }
+  for (const auto& [metric, limit] : objective.subject_to) {
+    if (std::isfinite(limit)) continue;
+    throw UserError("the limit of '" + metric + "' must be a finite number, not " +
+                    std::to_string(limit));
+  }
+}
+
+void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics) {
+  CheckObjective(objective);
+  for (const auto& name : objective.minimize) CheckMetric("the objective", name, metrics);
+  for (const auto& constraint : objective.subject_to) {
+    CheckMetric("the objective", constraint.metric, metrics);
+  }
+}
+
+void CheckGoal(const std::vector<Constraint>& goal, const std::vector<std::string>& metrics) {
+  for (const Constraint& limit : goal) CheckMetric("the goal to stop at", limit.metric, metrics);
+}
 
 std::vector<double> ConstraintValues(const Objective& objective, const Evaluation& evaluation) {
   std::vector<double> values;

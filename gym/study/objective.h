@@ -34,6 +34,15 @@ struct Objective {
   }
 };
 
+/// Checks an objective by itself. UserError if it minimizes nothing, minimizes a metric twice, or
+/// has a limit that is not finite.
+void CheckObjective(const Objective& objective);
+/// Also throws UserError, listing `metrics`, if the objective names a metric that is not among
+/// them.
+void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics);
+/// Does the same for the metrics of a goal (StopRules).
+void CheckGoal(const std::vector<Constraint>& goal, const std::vector<std::string>& metrics);
+
 /// Returns how far each constrained metric is above its limit, relative to max(|limit|, 1e-9):
 /// negative below the limit, 0 at it. UserError if a metric is missing.
 [[nodiscard]] std::vector<double> ConstraintValues(const Objective& objective,

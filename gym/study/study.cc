@@ -1,10 +1,8 @@
 #include "gym/study/study.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -25,8 +23,9 @@ using nlohmann::json;
 constexpr std::size_t kChunk = 256;
 constexpr const char* kTrials = "trials";
 
-/// A trial to run: an assignment and its source.
+/// A trial to run.
 struct Wish {
+  std::uint64_t number = 0;
   std::string source;
   Assignment assignment;
 };
@@ -48,10 +47,10 @@ struct GoalRecord {
   }
 };
 
-json ToJson(const GoalRecord& record) {
+std::string ToJson(const GoalRecord& record) {
   json value = WriteJson(record);
   value.erase("seq");
-  return value;
+  return value.dump();
 }
 
 GoalRecord GoalFrom(const std::string& text, const std::string& what) {
@@ -68,14 +67,6 @@ GoalRecord GoalFrom(const std::string& text, const std::string& what) {
 /// fixed, so that a study ends after the same trial however many run in parallel.
 constexpr std::size_t kRuledChunk = 32;
 
-void CheckMetric(const std::string& who, const std::string& name,
-                 const std::vector<std::string>& metrics) {
-  if (std::find(metrics.begin(), metrics.end(), name) != metrics.end()) return;
-  std::string known;
-  for (const auto& metric : metrics) known += (known.empty() ? "" : ", ") + metric;
-  throw UserError(who + " names '" + name + "'; metrics of this problem: " + known);
-}
-
 /// Returns the seconds between records of the time used; a kill loses at most this much of the
 /// count.
 double TickInterval(const TimeBudget& time) {
@@ -84,384 +75,371 @@ double TickInterval(const TimeBudget& time) {
   return time.limited() ? std::clamp(kPart * time.seconds(), 0.5, kMost) : kMost;
 }
 
-class StudyRun {
- public:
-  StudyRun(SearchProblem& problem, Agent& agent, Journal& journal, const StudyOptions& options)
-      : problem_(problem),
-        agent_(agent),
-        journal_(journal),
-        options_(options),
-        time_(options.time != nullptr ? *options.time : unlimited_),
-        rules_(options.stop, options.objective),
-        front_(options.objective),
-        trials_left_(std::max<std::size_t>(problem.parallelism(), 1)) {
-    if (options.time == nullptr) unlimited_.AddEarlier(UsedIn(journal.records()));
-  }
+using Stop = std::function<bool()>;
+/// Keeps a finished trial.
+using Record = std::function<const Trial&(Trial trial)>;
 
-  void Listen(const std::function<void(const Progress&)>& progress,
-              const std::function<bool()>& stop) {
-    progress_ = &progress;
-    stop_ = &stop;
-  }
-
-  StudyResult Run() {
-    CheckObjective(options_.objective, problem_.metrics());
-    CheckGoal(options_.stop.goal, problem_.metrics());
-    OpenJournal();
-    Report(nullptr);
-    const StopReason reason = Loop();
-    if (reason == StopReason::kInterrupted) {
-      journal_.Append(TickRecord(time_.Used()));
-    } else {
-      Write(json{{"type", "end"}, {"reason", Name(reason)}, {"used", time_.Used()}});
-    }
-    return Finish(reason);
-  }
-
- private:
-  // --- the journal -------------------------------------------------------------------------------
-
-  void OpenJournal() {
-    StudyHeader now;
-    now.problem = problem_.Hash();
-    now.agent = options_.agent;
-    now.seed = options_.seed;
-    now.objective = options_.objective;
-    now.tool_version = options_.tool_version;
-    now.machine = options_.machine;
-    if (journal_.records().empty()) {
-      journal_.Append(ToJson(now));
-    } else {
-      const StudyHeader then = HeaderFromJson(journal_.records().front(), "the journal's header");
-      const std::vector<std::string> differences = HeaderDifferences(then, now);
-      if (!differences.empty() && options_.resume == Resume::kSame) {
-        std::string text;
-        for (const auto& difference : differences) text += (text.empty() ? "" : ", ") + difference;
-        throw UserError("the journal belongs to another study, it differs in " + text +
-                        "; start a new run directory or force the resume");
-      }
-      for (auto& trial : TrialsOf(journal_.records())) {
-        CheckFits(trial);
-        if (!trial.repeated) problem_.Recall(trial.assignment, trial.evaluation);
-        const std::uint64_t number = trial.number;
-        history_seconds_ += trial.seconds;
-        // Keyed by assignment: with a forced resume, the same number may stand for another proposal
-        // now.
-        if (!WasLost(trial)) tried_.emplace(trial.assignment, number);
-        Count(past_.emplace(number, std::move(trial)).first->second);
-      }
-    }
-    Recall();
-    ticked_ = reported_ = time_.Used();
-    Write(json{
-        {"type", "start"}, {"pid", ::getpid()}, {"trials", options_.trials}, {"used", ticked_}});
-  }
-
-  /// Reads the earlier confirmations of trials that reached the goal.
-  void Recall() {
-    const std::vector<std::string>& records = journal_.records();
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      if (RecordType(records[i], i) != "goal") continue;
-      settled_.push_back(GoalFrom(records[i], "journal record " + std::to_string(i)));
-    }
-  }
-
-  /// Checks that a trial of the journal fits the decisions. A forced resume ignores other settings,
-  /// but other decisions would leave the choices of such a trial without a meaning.
-  void CheckFits(const Trial& trial) const {
-    try {
-      CheckAssignment(problem_.decisions(), trial.assignment);
-    } catch (const UserError& error) {
-      throw UserError("the journal's trials are of other decisions (trial " +
-                      std::to_string(trial.number) + ": " + error.what() +
-                      "); start a new run directory");
-    }
-  }
-
-  void Write(const json& record) { journal_.Append(record.dump()); }
-
-  // --- stopping ----------------------------------------------------------------------------------
-
-  /// Returns whether to stop, and keeps the first reason. The problem polls this while candidates
-  /// run; it also writes the time records.
-  bool ShouldStop() {
-    if (stopped_) return true;
-    if (*stop_ && (*stop_)()) {
-      stopped_ = StopReason::kInterrupted;
-    } else if (time_.Over() && !tried_.empty()) {
-      stopped_ = StopReason::kTime;
-    } else if (const double used = time_.Used(); used - ticked_ >= TickInterval(time_)) {
-      journal_.Append(TickRecord(used));
-      ticked_ = used;
-    }
-    return stopped_.has_value();
-  }
-
-  /// Has trials that reach the goal confirmed, if the options ask for it. Returns false if stopped
-  /// before.
-  bool SettleGoal() {
-    const std::vector<Trial> claims = rules_.Claims();
-    if (claims.empty()) return true;
-    const std::optional<bool> holds = options_.confirm ? Confirm(claims) : true;
-    if (holds) rules_.Settle(*holds);
-    return holds.has_value();
-  }
-
-  /// Returns the verdict of the journal, or measures it now; nothing if stopped before.
-  std::optional<bool> Confirm(const std::vector<Trial>& claims) {
-    GoalRecord record{.goal = options_.stop.goal};
-    for (const Trial& trial : claims) record.trials.push_back(trial.number);
-    for (const GoalRecord& before : settled_) {
-      if (before.goal == record.goal && before.trials == record.trials) return before.holds;
-    }
-    if (ShouldStop()) return std::nullopt;
-    const std::optional<bool> holds = options_.confirm(claims);
-    if (holds) {
-      record.holds = *holds;
-      Write(ToJson(record));
-    } else if (!ShouldStop()) {
-      stopped_ = StopReason::kTime;  // the budget was too short for a verdict
-    }
-    return holds;
-  }
-
-  // --- the loop ----------------------------------------------------------------------------------
-
-  StopReason Loop() {
-    std::vector<Wish> wishes;
-    for (auto& [name, assignment] : problem_.Anchors()) {
-      wishes.push_back({"anchor:" + name, std::move(assignment)});
-    }
-    for (const auto& [source, assignment] : options_.seeds) wishes.push_back({source, assignment});
-    std::uint64_t first = 0;
-    bool exhausted = false;
-    // The anchors are a round of their own, unless the agent does not use results.
-    if (!agent_.round()) exhausted = !Ask(wishes.size(), wishes);
-    while (true) {
-      const std::uint64_t next = first + wishes.size();
-      if (first < options_.trials) {
-        wishes.resize(std::min<std::uint64_t>(wishes.size(), options_.trials - first));
-        if (!RunBatch(first, wishes)) return *stopped_;
-        Tell(first, wishes.size());
-        // A round that `trials` truncates is settled only once it is complete.
-        if (next <= options_.trials && !SettleGoal()) return *stopped_;
-      }
-      // Likewise for the other rules: a resume with more trials may complete the round and improve
-      // on it.
-      if (const auto reason = rules_.reason(); reason && next <= options_.trials) return *reason;
-      if (next >= options_.trials) return StopReason::kTrials;
-      if (exhausted) return StopReason::kExhausted;
-      first = next;
-      wishes.clear();
-      exhausted = !Ask(first, wishes);
-    }
-  }
-
-  /// Appends a round of proposals for trials `first` and on. Returns whether more may follow.
-  bool Ask(std::uint64_t first, std::vector<Wish>& wishes) {
-    // Request a whole round even if fewer trials are left: a resume with more trials requests the
-    // same round again and must get the same proposals.
-    const std::size_t asked = agent_.round().value_or(options_.stop.any() ? kRuledChunk : kChunk);
-    std::vector<Assignment> proposals = agent_.Ask(first, asked);
-    for (auto& assignment : proposals) wishes.push_back({options_.agent, std::move(assignment)});
-    // An agent that returns fewer proposals than requested has none left.
-    return proposals.size() == asked;
-  }
-
-  /// Runs a batch. Returns false if it was stopped before every trial had a result.
-  bool RunBatch(std::uint64_t first, const std::vector<Wish>& wishes) {
-    copies_.clear();
-    std::vector<std::uint64_t> numbers;  // numbers of the trials to evaluate
-    std::vector<Assignment> batch;
-    std::map<Assignment, std::uint64_t> pending;
-    for (std::size_t i = 0; i < wishes.size(); ++i) TakeFromJournal(first + i, wishes[i]);
-    if (CountDone(first, wishes.size()) == wishes.size()) return true;
-    if (ShouldStop()) return false;
-    for (std::size_t i = 0; i < wishes.size(); ++i) {
-      const std::uint64_t number = first + i;
-      const Assignment& assignment = wishes[i].assignment;
-      if (done_.contains(number)) continue;
-      if (const auto tried = tried_.find(assignment); tried != tried_.end()) {
-        Copy(Finished(tried->second), number, wishes[i].source);
-      } else if (const auto known = options_.known.find(assignment);
-                 known != options_.known.end()) {
-        Trial earlier;
-        earlier.assignment = assignment;
-        earlier.evaluation = known->second;
-        Copy(earlier, number, wishes[i].source);
-      } else if (const auto [it, added] = pending.emplace(assignment, number); added) {
-        numbers.push_back(number);
-        batch.push_back(assignment);
-      } else {
-        copies_[it->second].push_back({number, wishes[i].source});
-      }
-    }
-    if (!batch.empty()) Evaluate(first, wishes, numbers, batch);
-    return CountDone(first, wishes.size()) == wishes.size();
-  }
-
-  [[nodiscard]] std::size_t CountDone(std::uint64_t first, std::size_t count) const {
-    return static_cast<std::size_t>(
-        std::distance(done_.lower_bound(first), done_.lower_bound(first + count)));
-  }
-
-  void TakeFromJournal(std::uint64_t number, const Wish& wish) {
-    const auto it = past_.find(number);
-    if (it == past_.end()) return;
-    if (it->second.assignment != wish.assignment && options_.resume == Resume::kSame) {
-      throw UserError("trial " + std::to_string(number) + " of the journal is not what '" +
-                      wish.source +
-                      "' proposes for it now; start a new run directory or force "
-                      "the resume");
-    }
-    if (WasLost(it->second)) {
-      // Measure again. An agent that was told "unknown" in the first run must be told so again, or
-      // it would not propose what the journal holds.
-      late_.insert(number);
-      --failed_;
-      past_.erase(it);
-      return;
-    }
-    done_.insert(past_.extract(it));
-  }
-
-  [[nodiscard]] const Trial& Finished(std::uint64_t number) const {
-    const auto it = past_.find(number);
-    return it != past_.end() ? it->second : done_.at(number);
-  }
-
-  void Evaluate(std::uint64_t first, const std::vector<Wish>& wishes,
-                const std::vector<std::uint64_t>& numbers, const std::vector<Assignment>& batch) {
-    // With p slots in parallel, the k-th trial to finish started roughly when the (k-p)-th ended.
-    std::vector<Clock::time_point> ends(problem_.parallelism(), Clock::now());
-    std::size_t count = 0;
-    const auto done = [&](std::size_t index, const Evaluation& evaluation) {
-      const auto now = Clock::now();
-      Clock::time_point& slot = ends[count++ % ends.size()];
-      Trial trial;
-      trial.number = numbers.at(index);
-      trial.source = wishes.at(trial.number - first).source;
-      trial.assignment = batch[index];
-      trial.evaluation = evaluation;
-      trial.seconds = std::chrono::duration<double>(now - slot).count();
-      trial.late = late_.contains(trial.number);
-      slot = now;
-      const std::uint64_t number = trial.number;
-      Record(std::move(trial));
-      for (const auto& [copy, source] : copies_[number]) Copy(done_.at(number), copy, source);
-    };
-    problem_.Evaluate(batch, done, [&] { return ShouldStop(); });
-    Check(stopped_ || count == batch.size(), "a problem that is not stopped reports every trial");
-  }
-
-  void Copy(const Trial& original, std::uint64_t number, const std::string& source) {
-    Trial trial = original;
-    trial.number = number;
-    trial.source = source;
-    trial.seconds = 0;
-    trial.repeated = true;
-    trial.late = late_.contains(number);
-    Record(std::move(trial));
-  }
-
-  /// Writes the trial to disk before anything else uses it.
-  void Record(Trial trial) {
-    trial.finished =
-        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    journal_.Append(ToJson(trial));
-    const std::uint64_t number = trial.number;
-    const Trial& kept = done_.emplace(number, std::move(trial)).first->second;
-    if (!WasLost(kept)) tried_.emplace(kept.assignment, number);
-    Count(kept);
-    Report(&kept);
-  }
-
-  /// Updates the counts, the front and the best trial. `trial` lies in past_ or done_, whose nodes
-  /// never move.
-  void Count(const Trial& trial) {
-    failed_ += trial.evaluation.failure ? 1 : 0;
-    front_.Add(trial);
-    if (!IsFeasible(options_.objective, trial)) return;
-    std::vector<double> values = ObjectiveValues(options_.objective, trial.evaluation);
-    const bool better =
-        best_ == nullptr || values < least_ || (values == least_ && trial.number < best_->number);
-    if (!better) return;
-    best_ = &trial;
-    least_ = std::move(values);
-  }
-
-  void Tell(std::uint64_t first, std::size_t count) {
-    std::vector<TrialResult> results;
-    for (std::uint64_t number = first; number < first + count; ++number) {
-      const Trial& trial = done_.at(number);
-      results.push_back(TrialResultOf(options_.objective, trial));
-      if (!results.back().unknown) rules_.Hear(trial);
-    }
-    if (!results.empty()) agent_.Tell(results);
-  }
-
-  // --- reporting ---------------------------------------------------------------------------------
-
-  void Report(const Trial* last) {
-    if (!*progress_) return;
-    Progress now;
-    now.done = done_.size() + past_.size();
-    now.total = std::max<std::uint64_t>(options_.trials, now.done);
-    now.failed = failed_;
-    now.last = last;
-    now.best = best_;
-    now.hypervolume = front_.Volume();
-    const double used = time_.Used();
-    const std::uint64_t rest = now.total - now.done;
-    if (last != nullptr) {
-      trials_left_.Done(kTrials, used - reported_);
-    } else {
-      const double each = now.done > 0 ? history_seconds_ / static_cast<double>(now.done) : 0;
-      trials_left_.Expect(kTrials, rest, each / static_cast<double>(problem_.parallelism()));
-    }
-    reported_ = used;
-    const double left = std::min(trials_left_.Seconds().value_or(0), time_.Free());
-    now.left = std::chrono::duration<double>(left);
-    (*progress_)(now);
-  }
-
-  StudyResult Finish(StopReason reason) {
-    // Trials of the journal beyond the requested number are still part of the result.
-    for (auto& [number, trial] : past_) done_.emplace(number, std::move(trial));
-    StudyResult result;
-    for (auto& [number, trial] : done_) result.trials.push_back(std::move(trial));
-    result.best = BestOf(options_.objective, result.trials);
-    result.pareto = ParetoOf(options_.objective, result.trials);
-    result.stop = reason;
-    return result;
-  }
-
-  SearchProblem& problem_;
-  Agent& agent_;
-  Journal& journal_;
-  const StudyOptions& options_;
-  TimeBudget unlimited_;
-  const TimeBudget& time_;
-  StopCheck rules_;      // fed in order of trial number
-  FeasibleFront front_;  // fed in order of completion
-  TimeLeft trials_left_;
-  const std::function<void(const Progress&)>* progress_ = nullptr;
-  const std::function<bool()>* stop_ = nullptr;
-
-  std::map<std::uint64_t, Trial> past_;        // from the journal, not reached by the loop yet
-  std::map<std::uint64_t, Trial> done_;        // references stay valid
-  std::set<std::uint64_t> late_;               // lost in an earlier run, measured again in this one
-  std::map<Assignment, std::uint64_t> tried_;  // first finished trial with an assignment
-  std::map<std::uint64_t, std::vector<std::pair<std::uint64_t, std::string>>> copies_;
-  const Trial* best_ = nullptr;
-  std::vector<double> least_;
-  std::uint64_t failed_ = 0;
-  double history_seconds_ = 0;
-  std::vector<GoalRecord> settled_;  // verdicts in the journal
-  std::optional<StopReason> stopped_;
-  double ticked_ = 0;    // time used at the last time record
-  double reported_ = 0;  // time used at the last progress report
+/// What a study runs with.
+struct Inputs {
+  SearchProblem& problem;
+  Agent& agent;
+  Journal& journal;
+  const StudyOptions& options;
+  const TimeBudget& time;
 };
+
+/// The trials of the journal and of this run. References to trials stay valid.
+struct Trials {
+  std::map<std::uint64_t, Trial> past = {};  ///< from the journal, not reached by the rounds yet
+  std::map<std::uint64_t, Trial> done = {};
+  std::set<std::uint64_t> late = {};  ///< lost in an earlier run, measured again in this one
+  std::map<Assignment, const Trial*> tried = {};  ///< first trial with a result for an assignment
+  FeasibleFront front;                            ///< fed in order of completion
+  const Trial* best = nullptr;
+  std::vector<double> least = {};  ///< objectives of the best
+  std::uint64_t failed = 0;
+};
+
+/// Whether a run stops, and the time used at the last time record.
+struct Stopping {
+  double ticked = 0;
+  std::optional<StopReason> reason = {};
+};
+
+/// The estimate of the time left, and the time used at the last report.
+struct Pace {
+  TimeLeft left;
+  double reported = 0;
+};
+
+// --- trials --------------------------------------------------------------------------------------
+
+/// Updates the counts, the front and the best trial. `trial` lies in `past` or `done`.
+void Count(const Objective& objective, const Trial& trial, Trials& trials) {
+  // Keyed by assignment: with a forced resume, the same number may stand for another proposal now.
+  if (!WasLost(trial)) trials.tried.emplace(trial.assignment, &trial);
+  trials.failed += trial.evaluation.failure ? 1 : 0;
+  trials.front.Add(trial);
+  if (!IsFeasible(objective, trial)) return;
+  std::vector<double> values = ObjectiveValues(objective, trial.evaluation);
+  const bool better = trials.best == nullptr || values < trials.least ||
+                      (values == trials.least && trial.number < trials.best->number);
+  if (!better) return;
+  trials.best = &trial;
+  trials.least = std::move(values);
+}
+
+/// Takes the trial of the journal with the number of a wish, if there is one.
+void TakeFromJournal(const Wish& wish, Resume resume, Trials& trials) {
+  const auto it = trials.past.find(wish.number);
+  if (it == trials.past.end()) return;
+  if (it->second.assignment != wish.assignment && resume == Resume::kSame) {
+    throw UserError("trial " + std::to_string(wish.number) + " of the journal is not what '" +
+                    wish.source +
+                    "' proposes for it now; start a new run directory or force "
+                    "the resume");
+  }
+  if (WasLost(it->second)) {
+    // Measure again. An agent that was told "unknown" in the first run must be told so again, or it
+    // would not propose what the journal holds.
+    trials.late.insert(wish.number);
+    --trials.failed;
+    trials.past.erase(it);
+    return;
+  }
+  trials.done.insert(trials.past.extract(it));
+}
+
+bool AreDone(const std::vector<Wish>& wishes, const Trials& trials) {
+  return std::all_of(wishes.begin(), wishes.end(),
+                     [&](const Wish& wish) { return trials.done.contains(wish.number); });
+}
+
+StudyResult ResultOf(const Objective& objective, Trials trials, StopReason reason) {
+  // Trials of the journal beyond the requested number are still part of the result.
+  trials.done.merge(trials.past);
+  StudyResult result;
+  for (auto& [number, trial] : trials.done) result.trials.push_back(std::move(trial));
+  result.best = BestOf(objective, result.trials);
+  result.pareto = ParetoOf(objective, result.trials);
+  result.stop = reason;
+  return result;
+}
+
+// --- the journal ---------------------------------------------------------------------------------
+
+/// Checks that a trial of the journal fits the decisions. A forced resume ignores other settings,
+/// but other decisions would leave the choices of such a trial without a meaning.
+void CheckFits(const Trial& trial, const std::vector<Decision>& decisions) {
+  try {
+    CheckAssignment(decisions, trial.assignment);
+  } catch (const UserError& error) {
+    throw UserError("the journal's trials are of other decisions (trial " +
+                    std::to_string(trial.number) + ": " + error.what() +
+                    "); start a new run directory");
+  }
+}
+
+/// Writes the header of a new journal, or reads the trials of one that fits.
+void OpenJournal(const Inputs& in, Trials& trials) {
+  StudyHeader now;
+  now.problem = in.problem.Hash();
+  now.agent = in.options.agent;
+  now.seed = in.options.seed;
+  now.objective = in.options.objective;
+  now.tool_version = in.options.tool_version;
+  now.machine = in.options.machine;
+  const std::vector<std::string>& records = in.journal.records();
+  if (records.empty()) return in.journal.Append(ToJson(now));
+  const StudyHeader then = HeaderFromJson(records.front(), "the journal's header");
+  const std::vector<std::string> differences = HeaderDifferences(then, now);
+  if (!differences.empty() && in.options.resume == Resume::kSame) {
+    std::string text;
+    for (const auto& difference : differences) text += (text.empty() ? "" : ", ") + difference;
+    throw UserError("the journal belongs to another study, it differs in " + text +
+                    "; start a new run directory or force the resume");
+  }
+  for (auto& trial : TrialsOf(records)) {
+    CheckFits(trial, in.problem.decisions());
+    if (!trial.repeated) in.problem.Recall(trial.assignment, trial.evaluation);
+    const std::uint64_t number = trial.number;
+    Count(in.options.objective, trials.past.emplace(number, std::move(trial)).first->second,
+          trials);
+  }
+}
+
+/// Returns the earlier confirmations of trials that reached the goal.
+std::vector<GoalRecord> VerdictsIn(const std::vector<std::string>& records) {
+  std::vector<GoalRecord> verdicts;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (RecordType(records[i], i) != "goal") continue;
+    verdicts.push_back(GoalFrom(records[i], "journal record " + std::to_string(i)));
+  }
+  return verdicts;
+}
+
+// --- stopping ------------------------------------------------------------------------------------
+
+/// Returns whether to stop, and keeps the first reason. The problem polls this while candidates
+/// run; it also writes the time records.
+bool ShouldStop(const Inputs& in, const Stop& asked, bool has_result, Stopping& stopping) {
+  if (stopping.reason) return true;
+  if (asked && asked()) {
+    stopping.reason = StopReason::kInterrupted;
+  } else if (in.time.Over() && has_result) {
+    stopping.reason = StopReason::kTime;
+  } else if (const double used = in.time.Used(); used - stopping.ticked >= TickInterval(in.time)) {
+    in.journal.Append(TickRecord(used));
+    stopping.ticked = used;
+  }
+  return stopping.reason.has_value();
+}
+
+/// Returns the verdict of the journal on trials that reach the goal, or measures it now; nothing if
+/// stopped before.
+std::optional<bool> Confirm(const Inputs& in, const std::vector<Trial>& claims,
+                            const std::vector<GoalRecord>& verdicts, const Stop& should_stop,
+                            std::optional<StopReason>& stopped) {
+  GoalRecord record{.goal = in.options.stop.goal};
+  for (const Trial& trial : claims) record.trials.push_back(trial.number);
+  for (const GoalRecord& before : verdicts) {
+    if (before.goal == record.goal && before.trials == record.trials) return before.holds;
+  }
+  if (should_stop()) return std::nullopt;
+  const std::optional<bool> holds = in.options.confirm(claims);
+  if (holds) {
+    record.holds = *holds;
+    in.journal.Append(ToJson(record));
+  } else if (!should_stop()) {
+    stopped = StopReason::kTime;  // the budget was too short for a verdict
+  }
+  return holds;
+}
+
+// --- rounds --------------------------------------------------------------------------------------
+
+/// Returns the anchors and seeds.
+std::vector<Wish> FirstWishes(const SearchProblem& problem, const StudyOptions& options) {
+  std::vector<Wish> wishes;
+  for (auto& [name, assignment] : problem.Anchors()) {
+    wishes.push_back({wishes.size(), "anchor:" + name, std::move(assignment)});
+  }
+  for (const auto& [source, assignment] : options.seeds) {
+    wishes.push_back({wishes.size(), source, assignment});
+  }
+  return wishes;
+}
+
+/// Appends a round of proposals for trials `first` and on. Returns whether more may follow.
+bool Ask(const Inputs& in, std::uint64_t first, std::vector<Wish>& wishes) {
+  // Request a whole round even if fewer trials are left: a resume with more trials requests the
+  // same round again and must get the same proposals.
+  const std::size_t asked = in.agent.round().value_or(in.options.stop.any() ? kRuledChunk : kChunk);
+  std::vector<Assignment> proposals = in.agent.Ask(first, asked);
+  for (std::size_t i = 0; i < proposals.size(); ++i) {
+    wishes.push_back({first + i, in.options.agent, std::move(proposals[i])});
+  }
+  // An agent that returns fewer proposals than requested has none left.
+  return proposals.size() == asked;
+}
+
+Trial CopyFor(const Wish& wish, const Trial& original, const std::set<std::uint64_t>& late) {
+  Trial trial = original;
+  trial.number = wish.number;
+  trial.source = wish.source;
+  trial.seconds = 0;
+  trial.repeated = true;
+  trial.late = late.contains(wish.number);
+  return trial;
+}
+
+/// A trial to evaluate, and those that copy its result.
+struct Pending {
+  Wish wish;
+  std::vector<Wish> copies = {};
+};
+
+/// Records the trials whose assignment already has a result. Returns the others.
+std::vector<Pending> CopyKnown(const std::vector<Wish>& wishes,
+                               const std::map<Assignment, Evaluation>& known, const Trials& trials,
+                               const Record& record) {
+  std::vector<Pending> pending;
+  std::map<Assignment, std::size_t> places;  // in `pending`
+  for (const Wish& wish : wishes) {
+    if (trials.done.contains(wish.number)) continue;
+    if (const auto tried = trials.tried.find(wish.assignment); tried != trials.tried.end()) {
+      record(CopyFor(wish, *tried->second, trials.late));
+    } else if (const auto it = known.find(wish.assignment); it != known.end()) {
+      Trial earlier;
+      earlier.assignment = wish.assignment;
+      earlier.evaluation = it->second;
+      record(CopyFor(wish, earlier, trials.late));
+    } else if (const auto [place, added] = places.emplace(wish.assignment, pending.size()); added) {
+      pending.push_back({wish});
+    } else {
+      pending[place->second].copies.push_back(wish);
+    }
+  }
+  return pending;
+}
+
+/// Evaluates trials until done or stopped, and records those that finish, with their copies.
+void Evaluate(SearchProblem& problem, const std::vector<Pending>& pending,
+              const std::set<std::uint64_t>& late, const Record& record, const Stop& should_stop) {
+  std::vector<Assignment> batch;
+  for (const Pending& trial : pending) batch.push_back(trial.wish.assignment);
+  // With p slots in parallel, the k-th trial to finish started roughly when the (k-p)-th ended.
+  std::vector<Clock::time_point> ends(problem.parallelism(), Clock::now());
+  std::size_t count = 0;
+  const auto done = [&](std::size_t index, const Evaluation& evaluation) {
+    const auto now = Clock::now();
+    Clock::time_point& slot = ends[count++ % ends.size()];
+    const auto& [wish, copies] = pending.at(index);
+    Trial trial;
+    trial.number = wish.number;
+    trial.source = wish.source;
+    trial.assignment = wish.assignment;
+    trial.evaluation = evaluation;
+    trial.seconds = std::chrono::duration<double>(now - slot).count();
+    trial.late = late.contains(wish.number);
+    slot = now;
+    const Trial& kept = record(std::move(trial));
+    for (const Wish& copy : copies) record(CopyFor(copy, kept, late));
+  };
+  problem.Evaluate(batch, done, should_stop);
+}
+
+/// Runs a batch. Returns false if it was stopped before every trial had a result.
+bool RunBatch(const Inputs& in, const std::vector<Wish>& wishes, const Record& record,
+              const Stop& should_stop, Trials& trials) {
+  for (const Wish& wish : wishes) TakeFromJournal(wish, in.options.resume, trials);
+  if (AreDone(wishes, trials)) return true;
+  if (should_stop()) return false;
+  const std::vector<Pending> pending = CopyKnown(wishes, in.options.known, trials, record);
+  if (!pending.empty()) Evaluate(in.problem, pending, trials.late, record, should_stop);
+  return AreDone(wishes, trials);
+}
+
+/// Tells the agent and the stop rules the results of a round, in order of trial number.
+void Tell(const Inputs& in, const std::vector<Wish>& wishes, const Trials& trials,
+          StopCheck& rules) {
+  std::vector<TrialResult> results;
+  for (const Wish& wish : wishes) {
+    const Trial& trial = trials.done.at(wish.number);
+    results.push_back(TrialResultOf(in.options.objective, trial));
+    if (!results.back().unknown) rules.Hear(trial);
+  }
+  if (!results.empty()) in.agent.Tell(results);
+}
+
+/// Runs round after round. Returns why the study ends.
+StopReason RunRounds(const Inputs& in, const std::vector<GoalRecord>& verdicts,
+                     const Record& record, const Stop& should_stop, Trials& trials,
+                     std::optional<StopReason>& stopped) {
+  const std::uint64_t most = in.options.trials;
+  StopCheck rules(in.options.stop, in.options.objective);
+  // Has trials that reach the goal confirmed. Returns false if stopped before.
+  const auto settle_goal = [&] {
+    const std::vector<Trial> claims = rules.Claims();
+    if (claims.empty()) return true;
+    const std::optional<bool> holds =
+        in.options.confirm ? Confirm(in, claims, verdicts, should_stop, stopped) : true;
+    if (holds) rules.Settle(*holds);
+    return holds.has_value();
+  };
+  std::vector<Wish> wishes = FirstWishes(in.problem, in.options);
+  std::uint64_t first = 0;
+  bool exhausted = false;
+  // The anchors are a round of their own, unless the agent does not use results.
+  if (!in.agent.round()) exhausted = !Ask(in, wishes.size(), wishes);
+  while (true) {
+    const std::uint64_t next = first + wishes.size();
+    if (first < most) {
+      wishes.resize(std::min<std::uint64_t>(wishes.size(), most - first));
+      if (!RunBatch(in, wishes, record, should_stop, trials)) return *stopped;
+      Tell(in, wishes, trials, rules);
+      // A round that `trials` truncates is settled only once it is complete.
+      if (next <= most && !settle_goal()) return *stopped;
+    }
+    // Likewise for the other rules: a resume with more trials may complete the round and improve on
+    // it.
+    if (const auto reason = rules.reason(); reason && next <= most) return *reason;
+    if (next >= most) return StopReason::kTrials;
+    if (exhausted) return StopReason::kExhausted;
+    first = next;
+    wishes.clear();
+    exhausted = !Ask(in, first, wishes);
+  }
+}
+
+// --- reporting -----------------------------------------------------------------------------------
+
+/// Reports the state after the trial `last`; nullptr at the start, when all are of the journal.
+void Report(const Inputs& in, const Trials& trials, const Trial* last,
+            const std::function<void(const Progress&)>& progress, Pace& pace) {
+  if (!progress) return;
+  Progress now;
+  now.done = trials.done.size() + trials.past.size();
+  now.total = std::max<std::uint64_t>(in.options.trials, now.done);
+  now.failed = trials.failed;
+  now.last = last;
+  now.best = trials.best;
+  now.hypervolume = trials.front.Volume();
+  const double used = in.time.Used();
+  if (last != nullptr) {
+    pace.left.Done(kTrials, used - pace.reported);
+  } else {
+    double seconds = 0;
+    for (const auto& [number, trial] : trials.past) seconds += trial.seconds;
+    const double each = now.done > 0 ? seconds / static_cast<double>(now.done) : 0;
+    pace.left.Expect(kTrials, now.total - now.done,
+                     each / static_cast<double>(in.problem.parallelism()));
+  }
+  pace.reported = used;
+  const double left = std::min(pace.left.Seconds().value_or(0), in.time.Free());
+  now.left = std::chrono::duration<double>(left);
+  progress(now);
+}
 
 /// Returns why a run ended, from its record "end".
 StopReason ReasonOf(const std::string& text, const std::string& what) {
@@ -477,39 +455,45 @@ StopReason ReasonOf(const std::string& text, const std::string& what) {
 
 }  // namespace
 
-void CheckObjective(const Objective& objective) {
-  if (objective.minimize.empty()) throw UserError("the objective must name a metric to minimize");
-  std::set<std::string_view> minimized;
-  for (const auto& name : objective.minimize) {
-    if (minimized.insert(name).second) continue;
-    throw UserError("the objective minimizes '" + name + "' twice");
-  }
-  for (const auto& [metric, limit] : objective.subject_to) {
-    if (std::isfinite(limit)) continue;
-    throw UserError("the limit of '" + metric + "' must be a finite number, not " +
-                    std::to_string(limit));
-  }
-}
-
-void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics) {
-  CheckObjective(objective);
-  for (const auto& name : objective.minimize) CheckMetric("the objective", name, metrics);
-  for (const auto& constraint : objective.subject_to) {
-    CheckMetric("the objective", constraint.metric, metrics);
-  }
-}
-
-void CheckGoal(const std::vector<Constraint>& goal, const std::vector<std::string>& metrics) {
-  for (const Constraint& limit : goal) CheckMetric("the goal to stop at", limit.metric, metrics);
-}
-
 StudyResult RunStudy(SearchProblem& problem, Agent& agent, Journal& journal,
                      const StudyOptions& options,
                      const std::function<void(const Progress&)>& progress,
                      const std::function<bool()>& stop) {
-  StudyRun run(problem, agent, journal, options);
-  run.Listen(progress, stop);
-  return run.Run();
+  TimeBudget unlimited;
+  if (options.time == nullptr) unlimited.AddEarlier(UsedIn(journal.records()));
+  const TimeBudget& time = options.time != nullptr ? *options.time : unlimited;
+  const Inputs in{problem, agent, journal, options, time};
+  CheckObjective(options.objective, problem.metrics());
+  CheckGoal(options.stop.goal, problem.metrics());
+
+  Trials trials{.front = FeasibleFront(options.objective)};
+  OpenJournal(in, trials);
+  const std::vector<GoalRecord> verdicts = VerdictsIn(journal.records());
+  Stopping stopping{.ticked = time.Used()};
+  Pace pace{.left = TimeLeft(std::max<std::size_t>(problem.parallelism(), 1)),
+            .reported = stopping.ticked};
+  journal.Append(json{
+      {"type", "start"}, {"pid", ::getpid()}, {"trials", options.trials}, {"used", stopping.ticked}}
+                     .dump());
+  Report(in, trials, nullptr, progress, pace);
+
+  const Record record = [&](Trial trial) -> const Trial& {
+    trial.finished =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+    journal.Append(ToJson(trial));  // before anything else uses it
+    const std::uint64_t number = trial.number;
+    const Trial& kept = trials.done.emplace(number, std::move(trial)).first->second;
+    Count(options.objective, kept, trials);
+    Report(in, trials, &kept, progress, pace);
+    return kept;
+  };
+  const Stop should_stop = [&] { return ShouldStop(in, stop, !trials.tried.empty(), stopping); };
+  const StopReason reason = RunRounds(in, verdicts, record, should_stop, trials, stopping.reason);
+  journal.Append(
+      reason == StopReason::kInterrupted
+          ? TickRecord(time.Used())
+          : json{{"type", "end"}, {"reason", Name(reason)}, {"used", time.Used()}}.dump());
+  return ResultOf(options.objective, std::move(trials), reason);
 }
 
 StudyResult ReadStudy(const std::vector<std::string>& records) {

@@ -66,15 +66,6 @@ struct StudyResult {
   StopReason stop = StopReason::kTrials;
 };
 
-/// Checks an objective by itself. UserError if it minimizes nothing, minimizes a metric twice, or
-/// has a limit that is not finite.
-void CheckObjective(const Objective& objective);
-/// Also throws UserError, listing `metrics`, if the objective names a metric that is not among
-/// them.
-void CheckObjective(const Objective& objective, const std::vector<std::string>& metrics);
-/// Does the same for the metrics of StopRules::goal.
-void CheckGoal(const std::vector<Constraint>& goal, const std::vector<std::string>& metrics);
-
 /// Runs a study: anchors and seeds, then the agent's proposals, until trials or time are used up, a
 /// stop rule applies, the agent has no proposals left, or `stop` returns true.
 ///
