@@ -18,28 +18,11 @@
 
 namespace msc::cost {
 
-class RegionMeter::Folder {
- public:
-  explicit Folder(const std::string& parent) : folder_(Swept(parent), kPrefix) {}
-  [[nodiscard]] std::string At(const std::string& name) const {
-    return folder_.path() + "/" + name;
-  }
-
- private:
-  static constexpr const char* kPrefix = "mscgym-regions-";
-
-  static const std::string& Swept(const std::string& parent) {
-    MakeFolders(parent);
-    SweepTemporaryFolders(parent, kPrefix);
-    return parent;
-  }
-
-  TemporaryFolder folder_;
-};
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr const char* kFolderPrefix = "mscgym-regions-";
 
 /// Fewest runners for which a child that compiles their kernels together pays off: starting
 /// compilers takes longer than starting the child.
@@ -72,293 +55,280 @@ class Tail {
   std::size_t read_ = 0;
 };
 
-}  // namespace
+/// What children work on, and how they are started.
+struct Children {
+  const RegionMeterOptions& options;
+  const std::string request;  ///< path of the request of a child
+  const RegionRequest whole;  ///< for all groups
+  const std::function<bool()>& stop;
+};
 
-/// One call of Measure.
-class RegionMeter::Batch {
- public:
-  Batch(RegionMeter& meter, std::span<const RegionGroup> groups, const RegionTiming& timing,
-        const Done& done, const std::function<bool()>& stop, const Watch& watch)
-      : meter_(meter), groups_(groups), timing_(timing), done_(done), stop_(stop), watch_(watch) {
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      Work work{.group = i, .runners = {}};
-      for (std::size_t k = 0; k < groups[i].runners.size(); ++k) work.runners.push_back(k);
-      progress_.runners += work.runners.size();
-      if (!work.runners.empty()) queue_.push_back(std::move(work));
+/// The work that a child began last.
+struct Begun {
+  bool timing = false;
+  Work asked;
+  std::size_t runner = 0;
+};
+
+/// How a child ended.
+struct ChildEnd {
+  std::optional<Failure> failure = {};
+  bool stopped = false;  ///< because `stop` said so
+};
+
+/// What a child that measures has told.
+struct Heard {
+  double at = 0;  ///< time of the last answer, by the child's clock
+  RegionEvent state = RegionEvent::kBuilds;
+  std::optional<Begun> begun = {};
+  std::optional<Failure> interruption = {};  ///< of a compiler that the child started
+};
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// --- the queue -----------------------------------------------------------------------------------
+
+std::vector<Work> WorkOf(std::span<const RegionGroup> groups) {
+  std::vector<Work> queue;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    if (groups[i].runners.empty()) continue;
+    Work& work = queue.emplace_back(Work{.group = i, .runners = {}});
+    for (std::size_t k = 0; k < groups[i].runners.size(); ++k) work.runners.push_back(k);
+  }
+  return queue;
+}
+
+/// Returns how many runners are not reported yet.
+std::size_t CountLeft(const std::vector<Work>& queue) {
+  std::size_t left = 0;
+  for (const Work& work : queue) left += work.runners.size();
+  return left;
+}
+
+/// Reports an outcome, unless the runner was reported before.
+void Report(std::size_t group, std::size_t runner, const Result<Outcome>& outcome,
+            std::vector<Work>& queue, const RegionMeter::Done& give) {
+  for (auto work = queue.begin(); work != queue.end(); ++work) {
+    if (work->group != group || std::erase(work->runners, runner) == 0) continue;
+    if (work->runners.empty()) queue.erase(work);
+    return give(group, runner, outcome);
+  }
+}
+
+/// Reports the failure for the work during which the child failed, or splits that work into single
+/// runners.
+void Blame(const Failure& failure, const std::optional<Begun>& begun, std::vector<Work>& queue,
+           const RegionMeter::Done& give) {
+  if (!begun) {
+    // The child never reached its work, and another one would not either.
+    for (const Work& work : std::exchange(queue, {})) {
+      for (const std::size_t runner : work.runners) give(work.group, runner, failure);
+    }
+    return;
+  }
+  const std::vector<std::size_t>& asked = begun->asked.runners;
+  const auto at = std::find_if(queue.begin(), queue.end(), [&](const Work& work) {
+    return work.group == begun->asked.group &&
+           std::find(asked.begin(), asked.end(), work.runners.front()) != asked.end();
+  });
+  if (at == queue.end()) {
+    // All work that it began was reported, so it failed on the way to the next.
+    const Work next = queue.front();
+    Report(next.group, next.runners.front(), failure, queue, give);
+  } else if (!begun->timing || at->runners.size() == 1) {
+    Report(at->group, begun->timing ? at->runners.front() : begun->runner, failure, queue, give);
+  } else {
+    const Work together = *at;
+    queue.erase(at);
+    for (const std::size_t runner : together.runners) {
+      queue.push_back({.group = together.group, .runners = {runner}});
     }
   }
+}
 
-  Spent Run() {
-    if (queue_.empty()) return {};
-    CompileKernels();
-    Tell();
-    const auto lock = Lock(meter_.options_.cores, CoreUse::kExclusive);
-    int tries = 0;  // consecutive children that were interrupted without a result
-    while (lock && !queue_.empty()) {
-      const std::size_t left = CountLeft();
-      interruption_.reset();
-      const std::optional<Failure> failure = RunOneChild();
-      if (stopped_) break;
-      std::erase_if(queue_, [](const Work& work) { return work.runners.empty(); });
-      if (queue_.empty()) break;
-      if (failure && failure->kind == FailureKind::kLost) interruption_ = failure;
-      if (!interruption_) {
-        tries = 0;
-        Blame(failure.value_or(Failure{FailureKind::kCrash, "ended before the work did"}));
-        continue;
-      }
-      tries = CountLeft() < left ? 1 : tries + 1;
-      if (WaitToTryAgain(tries, stop_)) continue;
-      if (tries < kMaxTries) break;
-      Blame(GivenUp(*interruption_, tries));
-      tries = 0;
+// --- children ------------------------------------------------------------------------------------
+
+std::optional<CoreLock> Lock(const Children& children, const std::vector<int>& cores, CoreUse use,
+                             double& waiting) {
+  const Clock::time_point start = Clock::now();
+  std::optional<CoreLock> lock = LockCores(children.options.lock_folder, cores, use, children.stop);
+  waiting += SecondsSince(start);
+  return lock;
+}
+
+/// Writes the request for the work in the queue. Returns the path of the file for the answers.
+std::string WriteRequest(const Children& children, const std::vector<Work>& queue,
+                         bool only_kernels) {
+  RegionRequest request = children.whole;
+  request.only_kernels = only_kernels;
+  request.groups.clear();
+  for (const Work& work : queue) {
+    const RegionGroup& all = children.whole.groups[work.group];
+    RegionGroup& group =
+        request.groups.emplace_back(RegionGroup{.nodes = all.nodes, .runners = {}});
+    for (const std::size_t i : work.runners) {
+      group.runners.push_back(all.runners[i]);
+      group.sources.push_back(all.sources[i]);
     }
-    return spent_;
   }
+  std::filesystem::remove(request.answers);
+  WriteFileAtomic(children.request, ToJson(request));
+  return request.answers;
+}
 
- private:
-  /// Returns how many runners are not reported yet.
-  [[nodiscard]] std::size_t CountLeft() const {
-    std::size_t left = 0;
-    for (const Work& work : queue_) left += work.runners.size();
-    return left;
-  }
-
-  [[nodiscard]] std::optional<Failure> RunOneChild() {
-    ChildCommand command = Command(meter_.options_.cores);
-    Tail tail(WriteRequest(false));
-    begun_.reset();
-    heard_at_ = 0;
-    heard_state_ = RegionEvent::kBuilds;
-    const Clock::time_point start = Clock::now();
-    bool hung = false;
-    const auto report = RunChild(command, [&] { return Ends([&] { return Hear(tail); }, hung); });
-    Hear(tail);
-    // After its last answer, the child was still in the state that it reported last.
-    const double taken = std::chrono::duration<double>(Clock::now() - start).count();
-    Account(std::max(taken, heard_at_), RegionEvent::kBuilds);
-    if (report.ok()) return std::nullopt;
-    if (hung) {
-      return Failure{FailureKind::kTimeout,
-                     "no answer within " + std::to_string(meter_.options_.patience_ms) + " ms"};
-    }
-    return report.failure();
-  }
-
-  [[nodiscard]] std::optional<CoreLock> Lock(const std::vector<int>& cores, CoreUse use) {
-    const Clock::time_point start = Clock::now();
-    std::optional<CoreLock> lock = LockCores(meter_.options_.lock_folder, cores, use, stop_);
-    spent_.waiting += std::chrono::duration<double>(Clock::now() - start).count();
-    return lock;
-  }
-
-  /// Compiles kernels into the cache. The measurement reports everything that fails here.
-  void CompileKernels() {
-    std::size_t runners = 0;
-    for (const Work& work : queue_) {
-      if (!groups_[work.group].nodes.empty()) runners += work.runners.size();
-    }
-    const std::vector<int>& cores = meter_.options_.build_cores;
-    if (cores.empty() || runners < kMany) return;
-    progress_.groups = queue_.size();
-    Tell();
-    const auto lock = Lock(cores, CoreUse::kShared);
-    if (!lock) return;
-    const Clock::time_point start = Clock::now();
-    Tail tail(WriteRequest(true));
-    bool hung = false;
-    (void)RunChild(Command(cores), [&] { return Ends([&] { return HearCompiled(tail); }, hung); });
-    progress_.compiled = progress_.groups;
-    Tell();
-    spent_.kernels += std::chrono::duration<double>(Clock::now() - start).count();
-  }
-
-  /// Returns whether there were new lines.
-  bool HearCompiled(Tail& tail) {
-    const std::vector<std::string> lines = tail.NewLines();
-    if (lines.empty()) return false;
-    try {
-      const std::size_t group = RegionAnswerFromJson(lines.back()).group;
-      // The group is 0 while code is generated; only later groups show the progress of compiling.
-      if (group > progress_.compiled && group < progress_.groups) progress_.compiled = group;
-      Tell();
-    } catch (const UserError&) {
-      return true;  // the child wrote this, so it is no error of the user
-    }
-    return true;
-  }
-
-  void Tell() const {
-    if (watch_) watch_(progress_);
-  }
-
-  /// Returns whether to end a child: because `stop` says so, or because it hangs.
-  template <class HearFrom>
-  [[nodiscard]] bool Ends(const HearFrom& hear, bool& hung) {
+/// Runs a child on `cores` until it ends, hangs, or `stop` says so. `hear` returns whether the
+/// child answered something new.
+ChildEnd RunHeard(const Children& children, const std::vector<int>& cores,
+                  const std::function<bool()>& hear) {
+  const RegionMeterOptions& options = children.options;
+  ChildCommand command;
+  command.argv = options.child;
+  command.argv.push_back(children.request);
+  command.cores = cores;
+  command.environment = ChildEnvironment(options.threads, /*bind=*/false, options.environment);
+  // The time limit applies to each runner; their number limits the whole.
+  command.limits.timeout = std::chrono::hours(24);
+  command.limits.memory_bytes = options.memory_mb << 20U;
+  Clock::time_point heard_at = Clock::now();
+  Clock::time_point asked_at = heard_at;
+  bool hung = false;
+  ChildEnd end;
+  const auto report = RunChild(command, [&] {
     // Calls are 20 ms apart. A longer pause means that this process itself was stopped.
     constexpr Clock::duration kLongest = std::chrono::seconds(1);
     const Clock::time_point now = Clock::now();
-    const auto pause = now - std::exchange(asked_at_, now);
-    if (pause > kLongest) heard_ += pause;
-    if (hear()) heard_ = now;
-    stopped_ = stop_ && stop_();
-    hung = now - heard_ >= std::chrono::milliseconds(meter_.options_.patience_ms);
-    return stopped_ || hung;
+    const auto pause = now - std::exchange(asked_at, now);
+    if (pause > kLongest) heard_at += pause;
+    if (hear()) heard_at = now;
+    end.stopped = children.stop && children.stop();
+    hung = now - heard_at >= std::chrono::milliseconds(options.patience_ms);
+    return end.stopped || hung;
+  });
+  if (!report.ok()) {
+    end.failure = hung ? Failure{FailureKind::kTimeout,
+                                 "no answer within " + std::to_string(options.patience_ms) + " ms"}
+                       : report.failure();
   }
+  return end;
+}
 
-  [[nodiscard]] ChildCommand Command(const std::vector<int>& cores) {
-    const RegionMeterOptions& options = meter_.options_;
-    ChildCommand command;
-    command.argv = options.child;
-    command.argv.push_back(meter_.folder_->At("request.json"));
-    command.cores = cores;
-    command.environment = ChildEnvironment(options.threads, /*bind=*/false, options.environment);
-    // The time limit applies to each runner; their number limits the whole.
-    command.limits.timeout = std::chrono::hours(24);
-    command.limits.memory_bytes = options.memory_mb << 20U;
-    heard_ = asked_at_ = Clock::now();
-    return command;
+/// Returns an answer of a child; nothing if the line is malformed, which is no error of the user.
+std::optional<RegionAnswer> AnswerFrom(const std::string& line) {
+  try {
+    return RegionAnswerFromJson(line);
+  } catch (const UserError&) {
+    return std::nullopt;
   }
+}
 
-  /// Writes the request and returns the path of the file for the answers.
-  [[nodiscard]] std::string WriteRequest(bool only_kernels) {
-    std::string answers = meter_.folder_->At("answers");
-    std::filesystem::remove(answers);
-    RegionRequest request = MakeRequest(answers);
-    request.only_kernels = only_kernels;
-    WriteFileAtomic(meter_.folder_->At("request.json"), ToJson(request));
-    return answers;
+/// Compiles kernels into the cache, if there are many. The measurement reports everything that
+/// fails here.
+void CompileKernels(const Children& children, const std::vector<Work>& queue,
+                    const std::function<void()>& tell, RegionMeter::Progress& progress,
+                    RegionMeter::Spent& spent) {
+  std::size_t runners = 0;
+  for (const Work& work : queue) {
+    if (!children.whole.groups[work.group].nodes.empty()) runners += work.runners.size();
   }
-
-  [[nodiscard]] RegionRequest MakeRequest(const std::string& answers) {
-    RegionRequest request;
-    request.answers = answers;
-    request.threads = meter_.options_.threads;
-    request.timing = timing_;
-    for (const Work& work : queue_) {
-      RegionGroup group{.nodes = groups_[work.group].nodes, .runners = {}};
-      for (const std::size_t i : work.runners) {
-        const RegionRunner& runner = groups_[work.group].runners[i];
-        group.runners.push_back(runner);
-        group.sources.push_back(
-            meter_.IndexOf(meter_.source_.ForPlan(runner.target, runner.partition)));
-      }
-      request.groups.push_back(std::move(group));
+  const std::vector<int>& cores = children.options.build_cores;
+  if (cores.empty() || runners < kMany) return;
+  progress.groups = queue.size();
+  tell();
+  const auto lock = Lock(children, cores, CoreUse::kShared, spent.waiting);
+  if (!lock) return;
+  const Clock::time_point start = Clock::now();
+  Tail tail(WriteRequest(children, queue, true));
+  (void)RunHeard(children, cores, [&] {
+    const std::vector<std::string> lines = tail.NewLines();
+    if (lines.empty()) return false;
+    if (const auto answer = AnswerFrom(lines.back())) {
+      // The group is 0 while code is generated; only later groups show the progress of compiling.
+      const std::size_t group = answer->group;
+      if (group > progress.compiled && group < progress.groups) progress.compiled = group;
+      tell();
     }
-    request.sources = meter_.files_;
-    // Answers use indices of the request, even after parts of it are done.
-    asked_ = queue_;
-    return request;
-  }
+    return true;
+  });
+  progress.compiled = progress.groups;
+  tell();
+  spent.kernels += SecondsSince(start);
+}
 
-  /// Reports new results. Returns whether there were new lines.
-  bool Hear(Tail& tail) {
+/// Adds the time up to `at` to the state that the child was in, and notes its next `state`.
+void Account(double at, RegionEvent state, Heard& heard, RegionMeter::Spent& spent) {
+  double& seconds = heard.state == RegionEvent::kTimes ? spent.timing : spent.build;
+  seconds += std::max(at - heard.at, 0.0);
+  heard.at = at;
+  heard.state = state;
+}
+
+/// Takes an answer. `asked` is the work of the request, whose indices answers use.
+void Hear(const RegionAnswer& answer, const std::vector<Work>& asked, std::vector<Work>& queue,
+          const RegionMeter::Done& give, Heard& heard, RegionMeter::Spent& spent) {
+  if (answer.group >= asked.size() || answer.runner >= asked[answer.group].runners.size()) return;
+  Account(answer.at, answer.state, heard, spent);
+  const Work& work = asked[answer.group];
+  const std::size_t runner = work.runners[answer.runner];
+  const Result<Outcome>& outcome = answer.outcome;
+  if (answer.state != RegionEvent::kGave) {
+    heard.begun =
+        Begun{.timing = answer.state == RegionEvent::kTimes, .asked = work, .runner = runner};
+  } else if (!outcome.ok() && outcome.failure().kind == FailureKind::kLost) {
+    // A compiler was interrupted; another child repeats this.
+    heard.interruption = outcome.failure();
+  } else {
+    Report(work.group, runner, outcome, queue, give);
+  }
+}
+
+/// Has a child measure the queue.
+ChildEnd MeasureInChild(const Children& children, std::vector<Work>& queue,
+                        const RegionMeter::Done& give, Heard& heard, RegionMeter::Spent& spent) {
+  const std::vector<Work> asked = queue;
+  Tail tail(WriteRequest(children, asked, false));
+  const auto hear = [&] {
     const std::vector<std::string> lines = tail.NewLines();
     for (const std::string& line : lines) {
-      RegionAnswer answer;
-      try {
-        answer = RegionAnswerFromJson(line);
-      } catch (const UserError&) {
-        continue;  // the child wrote this; missing answers are noticed later
-      }
-      if (answer.group >= asked_.size() || answer.runner >= asked_[answer.group].runners.size()) {
-        continue;
-      }
-      Account(answer.at, answer.state);
-      const Work& asked = asked_[answer.group];
-      const Result<Outcome>& outcome = answer.outcome;
-      if (answer.state != RegionEvent::kGave) {
-        begun_ = Begun{.timing = answer.state == RegionEvent::kTimes,
-                       .asked = asked,
-                       .runner = asked.runners[answer.runner]};
-      } else if (!outcome.ok() && outcome.failure().kind == FailureKind::kLost) {
-        // A compiler was interrupted; another child repeats this.
-        interruption_ = outcome.failure();
-      } else {
-        Report(asked.group, asked.runners[answer.runner], outcome);
-      }
+      const auto answer = AnswerFrom(line);  // missing answers are noticed later
+      if (answer) Hear(*answer, asked, queue, give, heard, spent);
     }
     return !lines.empty();
-  }
-
-  /// Adds the time up to `at` to the state that the child was in, and notes its next `state`.
-  void Account(double at, RegionEvent state) {
-    double& spent = heard_state_ == RegionEvent::kTimes ? spent_.timing : spent_.build;
-    spent += std::max(at - heard_at_, 0.0);
-    heard_at_ = at;
-    heard_state_ = state;
-  }
-
-  void Give(std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
-    ++progress_.measured;
-    done_(group, runner, outcome);
-    Tell();
-  }
-
-  /// Reports an outcome, unless the runner was reported before.
-  void Report(std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
-    for (Work& work : queue_) {
-      if (work.group != group || std::erase(work.runners, runner) == 0) continue;
-      Give(group, runner, outcome);
-      return;
-    }
-  }
-
-  /// Reports the failure for the work during which the child failed, or splits that work into
-  /// single runners.
-  void Blame(const Failure& failure) {
-    if (!begun_) {
-      // The child never reached its work, and another one would not either.
-      for (const Work& work : std::exchange(queue_, {})) {
-        for (const std::size_t runner : work.runners) Give(work.group, runner, failure);
-      }
-      return;
-    }
-    const std::vector<std::size_t>& asked = begun_->asked.runners;
-    const auto at = std::find_if(queue_.begin(), queue_.end(), [&](const Work& work) {
-      return work.group == begun_->asked.group &&
-             std::find(asked.begin(), asked.end(), work.runners.front()) != asked.end();
-    });
-    if (at == queue_.end()) {
-      // All work that it began was reported, so it failed on the way to the next.
-      const Work next = queue_.front();
-      Report(next.group, next.runners.front(), failure);
-    } else if (!begun_->timing || at->runners.size() == 1) {
-      Report(at->group, begun_->timing ? at->runners.front() : begun_->runner, failure);
-    } else {
-      const Work together = *at;
-      queue_.erase(at);
-      for (const std::size_t runner : together.runners) {
-        queue_.push_back({.group = together.group, .runners = {runner}});
-      }
-    }
-    std::erase_if(queue_, [](const Work& work) { return work.runners.empty(); });
-  }
-
-  struct Begun {
-    bool timing = false;
-    Work asked;
-    std::size_t runner = 0;
   };
+  const Clock::time_point start = Clock::now();
+  ChildEnd end = RunHeard(children, children.options.cores, hear);
+  hear();
+  // After its last answer, the child was still in the state that it reported last.
+  Account(std::max(SecondsSince(start), heard.at), RegionEvent::kBuilds, heard, spent);
+  return end;
+}
 
-  RegionMeter& meter_;
-  std::span<const RegionGroup> groups_;
-  const RegionTiming& timing_;
-  const Done& done_;
-  const std::function<bool()>& stop_;
-  const Watch& watch_;
-  Progress progress_;
-  std::vector<Work> queue_;
-  std::vector<Work> asked_;
-  Clock::time_point heard_;     ///< time of the last answer, by this process's clock
-  Clock::time_point asked_at_;  ///< time of the last check for answers
-  double heard_at_ = 0;         ///< time of the last answer, by the child's clock
-  RegionEvent heard_state_ = RegionEvent::kBuilds;
-  std::optional<Begun> begun_;
-  Spent spent_;
-  bool stopped_ = false;
-  std::optional<Failure> interruption_;  ///< of the last child, or of a compiler that it started
-};
+/// Measures the queue in one child after another, until it is empty or stopped.
+void MeasureAll(const Children& children, std::vector<Work> queue, const RegionMeter::Done& give,
+                RegionMeter::Spent& spent) {
+  int tries = 0;  // consecutive children that were interrupted without a result
+  while (!queue.empty()) {
+    const std::size_t left = CountLeft(queue);
+    Heard heard;
+    const ChildEnd end = MeasureInChild(children, queue, give, heard, spent);
+    if (end.stopped || queue.empty()) break;
+    if (end.failure && end.failure->kind == FailureKind::kLost) heard.interruption = end.failure;
+    if (!heard.interruption) {
+      tries = 0;
+      Blame(end.failure.value_or(Failure{FailureKind::kCrash, "ended before the work did"}),
+            heard.begun, queue, give);
+      continue;
+    }
+    tries = CountLeft(queue) < left ? 1 : tries + 1;
+    if (WaitToTryAgain(tries, children.stop)) continue;
+    if (tries < kMaxTries) break;
+    Blame(GivenUp(*heard.interruption, tries), heard.begun, queue, give);
+    tries = 0;
+  }
+}
+
+}  // namespace
 
 RegionMeter::RegionMeter(const RegionSource& source, RegionMeterOptions options)
     : source_(source), options_(std::move(options)) {
@@ -370,7 +340,7 @@ RegionMeter::~RegionMeter() = default;
 std::int64_t RegionMeter::IndexOf(const RegionSource& source) {
   const auto at = std::find(written_.begin(), written_.end(), &source);
   if (at != written_.end()) return at - written_.begin();
-  const std::string stem = folder_->At("graph" + std::to_string(written_.size()));
+  const std::string stem = folder_->path() + "/graph" + std::to_string(written_.size());
   SaveGraph(source.graph(), stem);
   written_.push_back(&source);
   files_.push_back({.graph = stem, .added = {source.added().begin(), source.added().end()}});
@@ -385,11 +355,51 @@ RegionMeter::Spent& RegionMeter::Spent::operator+=(const Spent& other) {
   return *this;
 }
 
+RegionRequest RegionMeter::RequestFor(std::span<const RegionGroup> groups,
+                                      const RegionTiming& timing) {
+  RegionRequest request{.sources = {},
+                        .answers = folder_->path() + "/answers",
+                        .threads = options_.threads,
+                        .timing = timing,
+                        .groups = {groups.begin(), groups.end()}};
+  for (RegionGroup& group : request.groups) {
+    for (const RegionRunner& runner : group.runners) {
+      group.sources.push_back(IndexOf(source_.ForPlan(runner.target, runner.partition)));
+    }
+  }
+  request.sources = files_;
+  return request;
+}
+
 RegionMeter::Spent RegionMeter::Measure(std::span<const RegionGroup> groups,
                                         const RegionTiming& timing, const Done& done,
                                         const std::function<bool()>& stop, const Watch& watch) {
-  if (folder_ == nullptr) folder_ = std::make_unique<Folder>(options_.scratch);
-  return Batch(*this, groups, timing, done, stop, watch).Run();
+  if (folder_ == nullptr) {
+    MakeFolders(options_.scratch);
+    SweepTemporaryFolders(options_.scratch, kFolderPrefix);
+    folder_ = std::make_unique<TemporaryFolder>(options_.scratch, kFolderPrefix);
+  }
+  std::vector<Work> queue = WorkOf(groups);
+  if (queue.empty()) return {};
+  const Children children{.options = options_,
+                          .request = folder_->path() + "/request.json",
+                          .whole = RequestFor(groups, timing),
+                          .stop = stop};
+  Spent spent;
+  Progress progress{.runners = CountLeft(queue)};
+  const auto tell = [&] {
+    if (watch) watch(progress);
+  };
+  const Done give = [&](std::size_t group, std::size_t runner, const Result<Outcome>& outcome) {
+    ++progress.measured;
+    done(group, runner, outcome);
+    tell();
+  };
+  CompileKernels(children, queue, tell, progress, spent);
+  tell();
+  const auto lock = Lock(children, options_.cores, CoreUse::kExclusive, spent.waiting);
+  if (lock) MeasureAll(children, std::move(queue), give, spent);
+  return spent;
 }
 
 }  // namespace msc::cost

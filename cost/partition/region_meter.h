@@ -14,6 +14,10 @@
 #include "cost/partition/region_protocol.h"
 #include "cost/partition/source.h"
 
+namespace msc {
+class TemporaryFolder;
+}  // namespace msc
+
 namespace msc::cost {
 
 /// Where and how regions are measured.
@@ -72,13 +76,14 @@ class RegionMeter {
                 const std::function<bool()>& stop = {}, const Watch& watch = {});
 
  private:
-  class Batch;
-  class Folder;
   /// Returns the index of a source's files; writes them on first use.
   [[nodiscard]] std::int64_t IndexOf(const RegionSource& source);
+  /// Returns the request for all groups; writes the files of their sources on first use.
+  [[nodiscard]] RegionRequest RequestFor(std::span<const RegionGroup> groups,
+                                         const RegionTiming& timing);
   const RegionSource& source_;
   RegionMeterOptions options_;
-  std::unique_ptr<Folder> folder_;
+  std::unique_ptr<TemporaryFolder> folder_;  ///< made on first use
   std::vector<const RegionSource*> written_;
   std::vector<SourceFiles> files_;  ///< of the sources in written_
 };
