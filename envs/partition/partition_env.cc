@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -39,6 +38,26 @@ CoverProblem Priced(const CoverProblem& problem, double price) {
     candidate.cost = Cost::Micros(std::min(micros, Cost::kMaxMicros));
   }
   return priced;
+}
+
+/// The problem at a price of boundaries, and its best cover.
+struct PricedCover {
+  CoverProblem problem;
+  Cover best;
+};
+
+/// Returns the best cover at each price.
+std::vector<PricedCover> CoversAt(const std::vector<double>& prices, const CoverProblem& cover) {
+  std::vector<PricedCover> covers;
+  for (const double price : prices) {
+    CoverProblem priced = Priced(cover, price);
+    // The first price reports what is wrong with all of them: an unknown cost, or a node that no
+    // target computes.
+    Result<Cover> best = FindCover(priced, kExact);
+    if (!best.ok()) throw UserError(best.failure().detail);
+    covers.push_back({std::move(priced), std::move(best).value()});
+  }
+  return covers;
 }
 
 /// Microseconds of a node on its fastest and on its slowest target.
@@ -88,6 +107,46 @@ std::vector<std::vector<double>> FeaturesOf(const DataflowGraph& flow,
   return rows;
 }
 
+/// Returns the choice that is this target, if there is one.
+std::optional<std::int32_t> ChoiceOf(const gym::Decision& decision, const std::string& target) {
+  const auto it = std::find(decision.choices.begin(), decision.choices.end(), target);
+  if (it == decision.choices.end()) return std::nullopt;
+  return static_cast<std::int32_t>(it - decision.choices.begin());
+}
+
+/// Returns the decisions: the first is the price; decision i + 1 is node i.
+std::vector<gym::Decision> DecisionsOf(const std::vector<double>& prices,
+                                       const CoverProblem& cover) {
+  std::vector<gym::Decision> decisions = {
+      {.name = "boundary_us", .quantity = "boundary_us", .values = prices}};
+  for (const double price : prices) decisions[0].choices.push_back(Formatted("%g", price));
+  for (std::size_t node = 0; node < cover.flow.size(); ++node) {
+    gym::Decision& decision = decisions.emplace_back();
+    decision.name = cover.flow.node(node).name;
+    for (const CandidateRegion& candidate : cover.candidates) {
+      if (!candidate.cost.known() || !candidate.nodes.Contains(node)) continue;
+      if (!ChoiceOf(decision, candidate.target)) decision.choices.push_back(candidate.target);
+    }
+  }
+  return decisions;
+}
+
+/// By node and choice: the candidates that contain the node, first those that have only this node.
+using Support = std::map<std::pair<std::size_t, std::int32_t>, std::vector<std::uint32_t>>;
+
+Support SupportOf(const CoverProblem& cover, const std::vector<gym::Decision>& decisions) {
+  Support support;
+  for (std::uint32_t i = 0; i < cover.candidates.size(); ++i) {
+    const CandidateRegion& candidate = cover.candidates[i];
+    if (!candidate.cost.known()) continue;
+    candidate.nodes.ForEach([&](std::size_t node) {
+      auto& with = support[{node, *ChoiceOf(decisions[node + 1], candidate.target)}];
+      with.insert(candidate.nodes.Count() == 1 ? with.begin() : with.end(), i);
+    });
+  }
+  return support;
+}
+
 class PartitionProblem final : public StrategyProblem {
  public:
   explicit PartitionProblem(const PartitionContext& context)
@@ -95,10 +154,13 @@ class PartitionProblem final : public StrategyProblem {
     if (cover_ == nullptr) {
       throw UserError(std::string(kId) + " needs the candidates of targets and their costs");
     }
-    prices_ = PricesOf(context);
-    for (const double price : prices_) priced_.push_back(Priced(*cover_, price));
-    FindFront();
-    MakeDecisions();
+    const std::vector<double> prices = PricesOf(context);
+    priced_ = CoversAt(prices, cover());
+    decisions_ = DecisionsOf(prices, cover());
+    support_ = SupportOf(cover(), decisions_);
+    masked_ = std::any_of(support_.begin(), support_.end(), [&](const auto& entry) {
+      return cover().candidates[entry.second.front()].nodes.Count() > 1;
+    });
   }
 
   [[nodiscard]] const CoverProblem& cover() const { return *cover_; }
@@ -114,40 +176,7 @@ class PartitionProblem final : public StrategyProblem {
     return prior;
   }
 
-  // The first decision is the price; decision i + 1 is node i.
-  void MakeDecisions() {
-    decisions_.push_back({.name = "boundary_us", .quantity = "boundary_us", .values = prices_});
-    for (const double price : prices_) decisions_[0].choices.push_back(Formatted("%g", price));
-    for (std::size_t node = 0; node < cover().flow.size(); ++node) {
-      decisions_.push_back({.name = cover().flow.node(node).name});
-      std::vector<std::string>& choices = decisions_.back().choices;
-      for (const CandidateRegion& candidate : cover().candidates) {
-        if (!candidate.cost.known() || !candidate.nodes.Contains(node)) continue;
-        if (std::find(choices.begin(), choices.end(), candidate.target) == choices.end()) {
-          choices.push_back(candidate.target);
-        }
-      }
-    }
-    for (std::uint32_t i = 0; i < cover().candidates.size(); ++i) {
-      if (!cover().candidates[i].cost.known()) continue;
-      const CandidateRegion& candidate = cover().candidates[i];
-      candidate.nodes.ForEach([&](std::size_t node) {
-        const std::int32_t choice = ChoiceOf(node, candidate.target);
-        with_[{static_cast<FlowIndex>(node), choice}].push_back(i);
-        if (candidate.nodes.Count() == 1) alone_.insert({static_cast<FlowIndex>(node), choice});
-      });
-    }
-  }
-
-  [[nodiscard]] std::int32_t ChoiceOf(std::size_t node, const std::string& target) const {
-    const std::vector<std::string>& choices = decisions_[node + 1].choices;
-    return static_cast<std::int32_t>(std::find(choices.begin(), choices.end(), target) -
-                                     choices.begin());
-  }
-
-  // The problem is masked if a target supports some node only together with others, which then
-  // cannot go to another target.
-  [[nodiscard]] bool DoMasked() const override { return alone_.size() < with_.size(); }
+  [[nodiscard]] bool DoMasked() const override { return masked_; }
 
   [[nodiscard]] std::vector<bool> DoMask(std::span<const std::int32_t> prefix) const override {
     std::vector<bool> mask(decisions_[prefix.size()].choices.size(), true);
@@ -169,27 +198,16 @@ class PartitionProblem final : public StrategyProblem {
   /// Returns whether the target chosen for `node` has a candidate with the node that agrees with
   /// the choices so far.
   [[nodiscard]] bool HasCandidate(const std::vector<std::int32_t>& given, std::size_t node) const {
-    const std::pair key(static_cast<FlowIndex>(node), given[node]);
-    if (alone_.contains(key)) return true;
-    const std::vector<std::uint32_t>& with = with_.at(key);
+    const std::vector<std::uint32_t>& with = support_.at({node, given[node]});
     return std::any_of(with.begin(), with.end(), [&](std::uint32_t i) {
       const CandidateRegion& candidate = cover().candidates[i];
       bool fits = true;
       candidate.nodes.ForEach([&](std::size_t other) {
-        fits = fits && (other >= given.size() || given[other] == ChoiceOf(other, candidate.target));
+        fits = fits && (other >= given.size() ||
+                        given[other] == ChoiceOf(decisions_[other + 1], candidate.target));
       });
       return fits;
     });
-  }
-
-  void FindFront() {
-    for (const CoverProblem& priced : priced_) {
-      // The first price reports what is wrong with all of them: an unknown cost, or a node that no
-      // target computes.
-      Result<Cover> best = FindCover(priced, kExact);
-      if (!best.ok()) throw UserError(best.failure().detail);
-      best_.push_back(std::move(best).value());
-    }
   }
 
   [[nodiscard]] const std::vector<gym::Decision>& DoDecisions() const override {
@@ -197,7 +215,7 @@ class PartitionProblem final : public StrategyProblem {
   }
 
   [[nodiscard]] Strategy DoStrategyOf(const gym::Assignment& assignment) const override {
-    CoverProblem problem = priced_.at(static_cast<std::size_t>(assignment.at(0)));
+    CoverProblem problem = priced_.at(static_cast<std::size_t>(assignment.at(0))).problem;
     std::vector<PartitionRegion> regions;
     for (FlowIndex node = 0; node < problem.flow.size(); ++node) {
       const std::string& target =
@@ -240,12 +258,11 @@ class PartitionProblem final : public StrategyProblem {
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
     for (const std::string& target : decisions_[1].choices) {
       // The highest price leads to the fewest regions.
-      gym::Assignment assignment = {static_cast<std::int32_t>(prices_.size()) - 1};
+      gym::Assignment assignment = {static_cast<std::int32_t>(priced_.size()) - 1};
       for (std::size_t i = 1; i < decisions_.size(); ++i) {
-        const std::vector<std::string>& choices = decisions_[i].choices;
-        const auto it = std::find(choices.begin(), choices.end(), target);
-        if (it == choices.end()) break;
-        assignment.push_back(static_cast<std::int32_t>(it - choices.begin()));
+        const auto choice = ChoiceOf(decisions_[i], target);
+        if (!choice) break;
+        assignment.push_back(*choice);
       }
       if (assignment.size() == decisions_.size()) anchors.emplace_back(target, assignment);
     }
@@ -254,33 +271,32 @@ class PartitionProblem final : public StrategyProblem {
 
   [[nodiscard]] std::vector<gym::CoverPoint> CoverFront() const {
     std::vector<gym::CoverPoint> front;
-    for (std::size_t price = 0; price < best_.size(); ++price) {
+    for (std::size_t price = 0; price < priced_.size(); ++price) {
+      const std::vector<std::uint32_t>& chosen = priced_[price].best.chosen;
       gym::CoverPoint point{.assignment = gym::Assignment(decisions_.size()),
-                            .boundaries = static_cast<double>(best_[price].chosen.size()) - 1};
+                            .boundaries = static_cast<double>(chosen.size()) - 1};
       // A higher price never lowers the cost of regions, so a cover without fewer boundaries is
       // dominated.
       if (!front.empty() && point.boundaries >= front.back().boundaries) continue;
       point.assignment[0] = static_cast<std::int32_t>(price);
-      for (const std::uint32_t i : best_[price].chosen) {
+      for (const std::uint32_t i : chosen) {
         const CandidateRegion& candidate = cover().candidates[i];
         candidate.nodes.ForEach([&](std::size_t node) {
-          point.assignment[node + 1] = ChoiceOf(node, candidate.target);
+          point.assignment[node + 1] = *ChoiceOf(decisions_[node + 1], candidate.target);
         });
       }
-      point.cost = CheckCover(cover(), best_[price].chosen).value();
+      point.cost = CheckCover(cover(), chosen).value();
       front.push_back(std::move(point));
     }
     return front;
   }
 
   std::shared_ptr<const CoverProblem> cover_;
-  std::vector<double> prices_;        ///< ascending from 0
-  std::vector<CoverProblem> priced_;  ///< by price
-  std::vector<Cover> best_;           ///< by price
+  std::vector<PricedCover> priced_;  ///< by price
   std::vector<gym::Decision> decisions_;
-  /// By node and choice: the candidates that contain the node, and whether one has only this node.
-  std::map<std::pair<FlowIndex, std::int32_t>, std::vector<std::uint32_t>> with_;
-  std::set<std::pair<FlowIndex, std::int32_t>> alone_;
+  Support support_;
+  /// A target supports some node only together with others, which then cannot go to another target.
+  bool masked_ = false;
 };
 
 }  // namespace
