@@ -6,6 +6,7 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/ir/serialize.h"
+#include "gym/study/read_record.h"
 #include "gym/study/scan.h"
 #include "gym/study/trial.h"
 
@@ -25,17 +26,11 @@ std::string Record(const char* type, const T& value) {
 }
 
 template <class T>
-T ReadRecord(const std::string& text, const std::string& type, const std::string& what) {
+T ReadPart(const std::string& text, const std::string& type, const std::string& what) {
   const json record = ParseJson(text, what);
   const auto body = record.find(type);
   if (body == record.end()) throw UserError(what + " has no '" + type + "'");
-  T value;
-  try {
-    ReadJson(*body, type, value);
-  } catch (const UserError& error) {
-    throw UserError(what + ": " + error.what());
-  }
-  return value;
+  return ReadRecord<T>(*body, what, type);
 }
 
 }  // namespace
@@ -69,8 +64,8 @@ SearchRecords FindSearchRecords(std::span<const std::string> records) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string type = RecordType(records[i], i);
     const std::string what = "journal record " + std::to_string(i);
-    if (type == kSetup) found.setup = ReadRecord<SearchSetup>(records[i], type, what);
-    if (type == kFindings) found.findings = ReadRecord<Findings>(records[i], type, what);
+    if (type == kSetup) found.setup = ReadPart<SearchSetup>(records[i], type, what);
+    if (type == kFindings) found.findings = ReadPart<Findings>(records[i], type, what);
   }
   return found;
 }

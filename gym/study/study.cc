@@ -11,6 +11,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/time_left.h"
+#include "gym/study/read_record.h"
 
 namespace msc::gym {
 namespace {
@@ -51,16 +52,6 @@ std::string ToJson(const GoalRecord& record) {
   json value = WriteJson(record);
   value.erase("seq");
   return value.dump();
-}
-
-GoalRecord GoalFrom(const std::string& text, const std::string& what) {
-  GoalRecord record;
-  try {
-    ReadJson(ParseJson(text, what), "", record);
-  } catch (const UserError& error) {
-    throw UserError(what + ": " + error.what());
-  }
-  return record;
 }
 
 /// Round length for an agent without rounds if a stop rule is set. The value is arbitrary but
@@ -213,7 +204,8 @@ std::vector<GoalRecord> VerdictsIn(const std::vector<std::string>& records) {
   std::vector<GoalRecord> verdicts;
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (RecordType(records[i], i) != "goal") continue;
-    verdicts.push_back(GoalFrom(records[i], "journal record " + std::to_string(i)));
+    const std::string what = "journal record " + std::to_string(i);
+    verdicts.push_back(ReadRecord<GoalRecord>(ParseJson(records[i], what), what));
   }
   return verdicts;
 }

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compiler/base/error.h"
 #include "compiler/base/fields.h"
+#include "gym/study/read_record.h"
 #include "gym/study/trial.h"
 
 namespace msc::gym {
@@ -47,12 +47,7 @@ std::vector<TaskSpan> TasksOf(std::span<const std::string> records) {
     if (type == "start") before = last;
     if (type != "task") continue;
     const std::string what = "journal record " + std::to_string(i);
-    TaskRecord record;
-    try {
-      ReadJson(ParseJson(records[i], what), "", record);
-    } catch (const UserError& error) {
-      throw UserError(what + ": " + error.what());
-    }
+    auto record = ReadRecord<TaskRecord>(ParseJson(records[i], what), what);
     TaskSpan& task = tasks.emplace_back(std::move(record.task));
     task.from += before;
     task.to = std::max(task.from, task.to + before);

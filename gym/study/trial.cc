@@ -8,6 +8,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "gym/core/pareto.h"
+#include "gym/study/read_record.h"
 
 namespace msc::gym {
 namespace {
@@ -81,17 +82,6 @@ void Require(const json& record, const std::string& what, std::initializer_list<
   for (const char* key : keys) {
     if (!record.contains(key)) throw UserError(what + " has no '" + key + "'");
   }
-}
-
-template <class T>
-T ReadRecord(const json& record, const std::string& what) {
-  T value;
-  try {
-    ReadJson(record, "", value);
-  } catch (const UserError& error) {
-    throw UserError(what + ": " + error.what());
-  }
-  return value;
 }
 
 /// Returns `text` as a JSON value if that loses nothing, so that a dump of the journal is readable;
