@@ -50,7 +50,7 @@ Tensor Unwrap(OrtValue* value) {
 }  // namespace
 
 std::string OrtAbsence() {
-  return onnxruntime::Absence();
+  return onnxruntime::LibraryProblem();
 }
 
 std::string OrtVersion() {

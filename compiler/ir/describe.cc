@@ -38,11 +38,11 @@ template std::vector<float> AttrOr(const Node&, std::string_view, std::vector<fl
 template std::vector<std::string> AttrOr(const Node&, std::string_view, std::vector<std::string>);
 template TensorPtr AttrOr(const Node&, std::string_view, TensorPtr);
 
-GraphCounts Count(const Graph& graph) {
+GraphCounts CountContents(const Graph& graph) {
   GraphCounts counts;
   const auto add_nested = [&](const GraphPtr& nested) {
     if (!nested) return;
-    const GraphCounts inner = Count(*nested);
+    const GraphCounts inner = CountContents(*nested);
     for (const auto& [op, n] : inner.nodes) counts.nodes[op] += n;
     counts.total_nodes += inner.total_nodes;
     counts.parameters += inner.parameters;

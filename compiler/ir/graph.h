@@ -218,6 +218,6 @@ struct GraphCounts {
   std::int64_t parameters = 0;                ///< elements of all constants
   std::int64_t weight_bytes = 0;
 };
-[[nodiscard]] GraphCounts Count(const Graph& graph);
+[[nodiscard]] GraphCounts CountContents(const Graph& graph);
 
 }  // namespace msc

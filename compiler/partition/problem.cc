@@ -161,8 +161,8 @@ void CheckProblem(const CoverProblem& problem) {
   }
 }
 
-Result<std::vector<ConversionStep>> Conversions(const CoverProblem& problem,
-                                                std::span<const std::uint32_t> chosen) {
+Result<std::vector<ConversionStep>> ConversionsNeeded(const CoverProblem& problem,
+                                                      std::span<const std::uint32_t> chosen) {
   std::vector<Label> made(problem.flow.tensors().size(), kDense);
   std::vector<std::set<Label>> wanted(made.size());
   for (const std::uint32_t index : chosen) {
@@ -243,7 +243,7 @@ Result<double> CheckCover(const CoverProblem& problem, std::span<const std::uint
     if (!cost.known()) return Wrong(Describe(problem, index) + " costs " + ToString(cost));
     total += ToPicoseconds(cost.micros());
   }
-  Result<std::vector<ConversionStep>> steps = Conversions(problem, chosen);
+  Result<std::vector<ConversionStep>> steps = ConversionsNeeded(problem, chosen);
   if (!steps.ok()) return steps.failure();
   for (const ConversionStep& step : steps.value()) total += ToPicoseconds(step.micros);
   if (std::optional<Failure> failure = CheckConditions(problem, chosen)) {

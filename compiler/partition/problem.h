@@ -108,7 +108,7 @@ struct ConversionStep {
 
 /// Returns the conversions that the candidates `chosen` need, by tensor. A Failure (kUnsupported)
 /// names a tensor and the pair of labels that cannot be converted.
-[[nodiscard]] Result<std::vector<ConversionStep>> Conversions(
+[[nodiscard]] Result<std::vector<ConversionStep>> ConversionsNeeded(
     const CoverProblem& problem, std::span<const std::uint32_t> chosen);
 
 /// Returns `chosen` in an order in which they can run: of the candidates whose operands are ready,

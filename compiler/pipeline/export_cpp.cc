@@ -25,11 +25,11 @@ std::vector<Isa> IsasFor(const std::vector<Isa>& wanted) {
   if (isas.empty()) {
     for (const char* name : {"avx512_vnni_bf16", "avx512_vnni", "avx512", "avx2", "baseline"}) {
       const Isa isa = *ParseIsa(name);
-      if (Runs(isa, machine)) isas.push_back(isa);
+      if (RunsOn(isa, machine)) isas.push_back(isa);
     }
   }
   for (const Isa& isa : isas) {
-    if (!Runs(isa, machine)) {
+    if (!RunsOn(isa, machine)) {
       throw UserError("this CPU cannot run, so not check, code for " + ToString(isa) + "; it has " +
                       ToString(machine));
     }
@@ -37,7 +37,7 @@ std::vector<Isa> IsasFor(const std::vector<Isa>& wanted) {
   // The package picks the first variant that the machine can run, so those with most requirements
   // come first.
   std::stable_sort(isas.begin(), isas.end(),
-                   [](const Isa& a, const Isa& b) { return Runs(b, a) && !Runs(a, b); });
+                   [](const Isa& a, const Isa& b) { return RunsOn(b, a) && !RunsOn(a, b); });
   isas.erase(std::unique(isas.begin(), isas.end()), isas.end());
   return isas;
 }

@@ -314,7 +314,7 @@ class Reconstruction {
       LinearMoments::Fit fit = moments[g].Solve(
           std::span<const float>(weights).subspan(g * part, part),
           bias.Values<float>().subspan(g * outputs, outputs), has_bias, options_.ridge);
-      if (options_.sparsity && Fits(*options_.sparsity, form)) {
+      if (options_.sparsity && PatternFits(*options_.sparsity, form)) {
         Sparsify(moments[g], form, has_bias, fit);
         result.zeros =
             result.zeros.value_or(0) + ZeroShare(fit.weights) / static_cast<double>(moments.size());

@@ -46,7 +46,8 @@ Result<BuiltCandidate> BuildCandidate(const Graph& canonical, const Strategy& st
   const Lowered lowered = LowerFor(ApplyStrategy(canonical, strategy), strategy, targets, compile);
   auto executable = BuildExecutable(lowered, targets, compile);
   if (!executable.ok()) return executable.failure();
-  return BuiltCandidate{std::move(executable).value(), batch, Count(lowered.graph).weight_bytes};
+  return BuiltCandidate{std::move(executable).value(), batch,
+                        CountContents(lowered.graph).weight_bytes};
 }
 
 void ForEachBatch(BuiltCandidate& candidate, std::span<const Tensor> samples,

@@ -185,7 +185,7 @@ void AddCover(const CoverProblem& problem, const std::string& name, const Cover&
   plan.chosen = cover.chosen;
   double sum = 0;
   for (const std::uint32_t i : cover.chosen) sum += problem.candidates[i].cost.micros();
-  const Result<std::vector<ConversionStep>> turns = Conversions(problem, cover.chosen);
+  const Result<std::vector<ConversionStep>> turns = ConversionsNeeded(problem, cover.chosen);
   Check(turns.ok(), "a cover can be converted");
   for (const ConversionStep& turn : turns.value()) sum += turn.micros;
   plan.runner.partition = PlanOf(problem, cover.chosen);

@@ -210,7 +210,7 @@ class RegionChild {
         ready.inputs.push_back(InputFor(graph.type(id), rng));
       }
       ready.outputs = ready.executable.Run(ready.inputs);
-      ready.weight_bytes = Count(lowered.graph).weight_bytes;
+      ready.weight_bytes = CountContents(lowered.graph).weight_bytes;
       return ready;
     } catch (const std::bad_alloc&) {
       return Failure{FailureKind::kOutOfMemory, "out of memory while compiling"};

@@ -62,7 +62,7 @@ RegionTiming QuickTiming(const Graph& graph) {
   timing.latency.max_warmup_ms = 10;
   timing.latency.target_width = 0.03;
   timing.give_up = 2;
-  timing.cold_bytes = ColdBytes(Count(graph).weight_bytes);
+  timing.cold_bytes = ColdBytes(CountContents(graph).weight_bytes);
   return timing;
 }
 

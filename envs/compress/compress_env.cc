@@ -244,7 +244,7 @@ void AddTargetAnchors(const Choices& choices, const Order& order, const LayerCho
       const gym::Assignment all =
           Uniform(choices, order, {.layer = choice, .target = static_cast<std::int32_t>(target)});
       if (!seen.insert(all).second) continue;
-      anchors.emplace_back(Word(choice) + " on " + targets[target], all);
+      anchors.emplace_back(ChoiceName(choice) + " on " + targets[target], all);
     }
   }
 }
@@ -259,14 +259,14 @@ NamedAssignments AnchorsOf(const Choices& choices, const Order& order,
   add(std::string(Name(Precision::kF32)), {});
   for (const std::int64_t each : bits) {
     const LayerChoice choice{Precision::kInt8, each};
-    add(Word(choice), {choice});
-    add("0.75 " + Word(choice), {choice, 0.75});
-    add("0.5 " + Word(choice), {choice, 0.5});
+    add(ChoiceName(choice), {choice});
+    add("0.75 " + ChoiceName(choice), {choice, 0.75});
+    add("0.5 " + ChoiceName(choice), {choice, 0.5});
   }
   const LayerChoice narrow{Precision::kInt8, bits.front()};
   if (!choices.recipes.decisions().empty()) {
     const std::vector<std::string>& epochs = choices.recipes.decisions()[0].choices;
-    add("0.5 " + Word(narrow) + ", " + epochs.back(),
+    add("0.5 " + ChoiceName(narrow) + ", " + epochs.back(),
         {.layer = narrow, .density = 0.5, .epochs = static_cast<std::int32_t>(epochs.size()) - 1});
   }
   if (!choices.places.decisions().empty()) AddTargetAnchors(choices, order, narrow, anchors);

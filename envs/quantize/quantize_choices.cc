@@ -54,7 +54,7 @@ std::string Int8Word(std::int64_t bits) {
                             : "w" + std::to_string(bits) + "a8";
 }
 
-std::string Word(const LayerChoice& choice) {
+std::string ChoiceName(const LayerChoice& choice) {
   return choice.precision == Precision::kInt8 ? Int8Word(choice.bits)
                                               : std::string(Name(choice.precision));
 }
@@ -153,7 +153,7 @@ void QuantizeChoices::AddPrecision(std::size_t layer) {
   const std::vector<LayerChoice> choices = ChoicesOf(layer);
   gym::Decision decision{.name = layers_[layer].name, .quantity = std::string(kBits)};
   for (const LayerChoice& choice : choices) {
-    decision.choices.push_back(Word(choice));
+    decision.choices.push_back(ChoiceName(choice));
     decision.values.push_back(BitsOf(choice));
   }
   for (std::size_t i = layer; i < layers_.size(); ++i) {

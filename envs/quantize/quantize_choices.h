@@ -32,7 +32,7 @@ struct LayerChoice {
   bool operator==(const LayerChoice&) const = default;
 };
 /// Returns "f32", "bf16", "int8" or a name such as "w4a8".
-[[nodiscard]] std::string Word(const LayerChoice& choice);
+[[nodiscard]] std::string ChoiceName(const LayerChoice& choice);
 /// Returns the bits of a weight: 32, 16, or 8 or fewer.
 [[nodiscard]] double BitsOf(const LayerChoice& choice);
 

@@ -51,7 +51,7 @@ class QuantizeProblem final : public StrategyProblem {
   [[nodiscard]] std::vector<std::pair<std::string, gym::Assignment>> DoAnchors() const override {
     std::vector<std::pair<std::string, gym::Assignment>> anchors;
     for (const LayerChoice& choice : choices_.Anchors()) {
-      anchors.emplace_back(Word(choice), choices_.Uniform(choice));
+      anchors.emplace_back(ChoiceName(choice), choices_.Uniform(choice));
     }
     return anchors;
   }

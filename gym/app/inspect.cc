@@ -32,7 +32,7 @@ nlohmann::json Describe(const Graph& graph, const std::vector<ValueId>& ids) {
 }
 
 void PrintJson(const Graph& graph) {
-  const GraphCounts counts = Count(graph);
+  const GraphCounts counts = CountContents(graph);
   nlohmann::json nodes = counts.nodes;
   nodes["total"] = counts.total_nodes;
   const nlohmann::json all = {{"name", graph.name()},
@@ -46,7 +46,7 @@ void PrintJson(const Graph& graph) {
 }
 
 void PrintTable(const Graph& graph) {
-  const GraphCounts counts = Count(graph);
+  const GraphCounts counts = CountContents(graph);
   std::printf("graph %s\n", graph.name().c_str());
   for (const ValueId id : graph.inputs()) {
     std::printf("  input   %s : %s\n", graph.value(id).name.c_str(),

@@ -121,7 +121,7 @@ std::vector<PartitionBox> BoxesOf(const CoverProblem& problem, const cost::Timed
 /// keep them channels last are not transposed.
 std::vector<PartitionTurn> TurnsOf(const CoverProblem& problem, const cost::TimedPartition& plan) {
   std::vector<PartitionTurn> turns;
-  const Result<std::vector<ConversionStep>> steps = Conversions(problem, plan.chosen);
+  const Result<std::vector<ConversionStep>> steps = ConversionsNeeded(problem, plan.chosen);
   if (!steps.ok()) return turns;
   for (const ConversionStep& step : steps.value()) {
     if (step.from != kDense && step.to != kDense) continue;

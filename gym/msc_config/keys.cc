@@ -236,7 +236,7 @@ constexpr auto kTables = std::to_array<Table>(
 
 }  // namespace
 
-std::span<const Table> Tables() {
+std::span<const Table> PartTables() {
   return kTables;
 }
 
@@ -267,7 +267,7 @@ std::string MscConfigReference() {
       "resulting config to `config.json` in the run directory. An unknown key is an error; the "
       "tables below list all known ones. `mscgym list msc-config` prints this page.\n";
   using msc_config::Rule;
-  for (const msc_config::Table& table : msc_config::Tables()) {
+  for (const msc_config::Table& table : msc_config::PartTables()) {
     text += "\n## " + std::string(table.title) + "\n| key | becomes |\n|---|---|\n";
     for (const Rule& rule : table.rules) {
       const char* fate = rule.fate == Rule::Fate::kNoEffect  ? "no effect; "

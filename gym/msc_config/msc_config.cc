@@ -14,7 +14,7 @@ namespace msc_config {
 namespace {
 
 std::span<const Rule> RulesOf(Part part) {
-  return Tables()[static_cast<std::size_t>(part)].rules;
+  return PartTables()[static_cast<std::size_t>(part)].rules;
 }
 
 bool Has(Part part, std::string_view key) {

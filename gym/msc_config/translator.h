@@ -51,7 +51,7 @@ enum class Part : unsigned char {
   kOptimizer
 };
 /// Returns the tables, indexed by Part.
-[[nodiscard]] std::span<const Table> Tables();
+[[nodiscard]] std::span<const Table> PartTables();
 
 class Translator {
  public:

@@ -23,7 +23,7 @@ Turn::Turn(std::atomic<bool>& taken) : taken_(taken) {
   }
 }
 
-envs::EnvRegistry Toys() {
+envs::EnvRegistry ToyEnvs() {
   envs::EnvRegistry registry;
   envs::RegisterToys(registry);
   return registry;
@@ -33,7 +33,7 @@ PythonEnv::PythonEnv(const std::string& id, const std::optional<std::string>& co
                      const std::string& base, const std::string& program,
                      const SessionOptions& options) {
   if (!config) {
-    env_ = Toys().Make(id);
+    env_ = ToyEnvs().Make(id);
     live_ = env_.get();
     return;
   }
@@ -54,7 +54,7 @@ PythonEnv::PythonEnv(PythonEnv& inner, const EnvWrapper& wrapper)
 
 std::unique_ptr<PythonEnv> PythonEnv::Another() {
   Check(inner_ == nullptr, "others are made of the env that prepared the model");
-  auto made = session_ ? session_->MakeEnv() : Toys().Make(live_->facts().id);
+  auto made = session_ ? session_->MakeEnv() : ToyEnvs().Make(live_->facts().id);
   return std::unique_ptr<PythonEnv>(new PythonEnv(*this, std::move(made)));
 }
 

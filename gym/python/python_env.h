@@ -33,7 +33,7 @@ class Turn {
 };
 
 /// Returns the envs that need no model.
-[[nodiscard]] envs::EnvRegistry Toys();
+[[nodiscard]] envs::EnvRegistry ToyEnvs();
 
 /// An env for Python, made from an id and a config or by wrapping another one.
 class PythonEnv {

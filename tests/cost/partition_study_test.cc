@@ -375,7 +375,7 @@ TEST_F(Studies, TurnImagesAtWhatThatCosts) {
   ASSERT_TRUE(result.best.has_value());
   for (const TimedPartition& plan : result.plans) {
     ASSERT_TRUE(plan.measured_micros.has_value()) << plan.failure;
-    const Result<std::vector<ConversionStep>> steps = Conversions(problem, plan.chosen);
+    const Result<std::vector<ConversionStep>> steps = ConversionsNeeded(problem, plan.chosen);
     ASSERT_TRUE(steps.ok());
     EXPECT_GE(steps.value().size(), 2U) << "what the stem makes, and what leaves the block";
     EXPECT_NEAR(CheckCover(problem, plan.chosen).value(), plan.predicted_micros.value(), 1e-4);
@@ -508,7 +508,7 @@ TEST_F(Studies, CountEveryCostThatTimeWasTooShortFor) {
 
 TEST_F(Studies, KeepAMemoryLimit) {
   const auto is_ilp = [](const Search& search) { return search.name == "ilp"; };
-  if (std::none_of(Searches().begin(), Searches().end(), is_ilp)) {
+  if (std::none_of(CoverSearches().begin(), CoverSearches().end(), is_ilp)) {
     GTEST_SKIP() << "this build has no CBC";
   }
   search_ = "ilp";

@@ -46,7 +46,7 @@ Isa DetectIsa() {
   return isa;
 }
 
-bool Runs(const Isa& isa, const Isa& machine) {
+bool RunsOn(const Isa& isa, const Isa& machine) {
   return (!isa.avx2 || machine.avx2) && (!isa.avx512 || machine.avx512) &&
          (!isa.vnni || machine.vnni) && (!isa.bf16 || machine.bf16);
 }

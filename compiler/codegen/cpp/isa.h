@@ -28,7 +28,7 @@ struct Isa {
 /// Returns the instruction sets of this processor and operating system.
 [[nodiscard]] Isa DetectIsa();
 /// Returns whether code for `isa` runs on a machine with the instruction sets `machine`.
-[[nodiscard]] bool Runs(const Isa& isa, const Isa& machine);
+[[nodiscard]] bool RunsOn(const Isa& isa, const Isa& machine);
 
 /// Returns the options that enable these instructions in GCC and clang.
 [[nodiscard]] std::vector<std::string> CompilerOptions(const Isa& isa);

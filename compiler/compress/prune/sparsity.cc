@@ -126,14 +126,15 @@ SparsityPattern ParseSparsity(std::string_view text) {
                   "such as 0.5");
 }
 
-bool Fits(const SparsityPattern& pattern, const LinearForm& form) {
+bool PatternFits(const SparsityPattern& pattern, const LinearForm& form) {
   return pattern.keep == 0 || form.inputs / form.taps % pattern.of == 0;
 }
 
 std::vector<float> SparsifyRows(std::span<const float> rows, const LinearForm& form,
                                 const SparsityPattern& pattern, std::span<const double> gram) {
   const Eigen::Index inputs = form.inputs;
-  Check(Fits(pattern, form) && std::ssize(gram) == inputs * inputs, "a pattern that fits the rows");
+  Check(PatternFits(pattern, form) && std::ssize(gram) == inputs * inputs,
+        "a pattern that fits the rows");
   const std::vector<Eigen::Index> order = ByTap(form);
   const Mask mask(pattern, inputs);
   const Eigen::Map<const RowMatrix> given(rows.data(), std::ssize(rows) / inputs, inputs);

@@ -24,7 +24,7 @@ struct SparsityPattern {
 [[nodiscard]] SparsityPattern ParseSparsity(std::string_view text);
 
 /// Returns whether the pattern fits the layer: N:M needs a multiple of M channels in each group.
-[[nodiscard]] bool Fits(const SparsityPattern& pattern, const LinearForm& form);
+[[nodiscard]] bool PatternFits(const SparsityPattern& pattern, const LinearForm& form);
 
 /// Returns the rows [outputs, inputs] of one group of a layer with zeros. `gram` is the matrix of
 /// the inputs' second moments, [inputs, inputs], symmetric. Goes through the inputs: the weights

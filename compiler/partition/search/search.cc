@@ -82,14 +82,14 @@ Result<double> Recompute(const CoverProblem& problem, const std::vector<std::uin
 
 }  // namespace
 
-std::span<const Search> Searches() {
+std::span<const Search> CoverSearches() {
   static const std::vector<Search> searches = List();
   return searches;
 }
 
 const Search& FindSearch(std::string_view name) {
   std::string known;
-  for (const Search& search : Searches()) {
+  for (const Search& search : CoverSearches()) {
     if (search.name == name) return search;
     known += (known.empty() ? "" : ", ") + search.name;
   }

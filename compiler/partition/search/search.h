@@ -43,7 +43,7 @@ struct Search {
 };
 
 /// Returns all searches of this build, in the order of the documentation.
-[[nodiscard]] std::span<const Search> Searches();
+[[nodiscard]] std::span<const Search> CoverSearches();
 /// Returns the search of that name. UserError if there is none: it lists the names, or says why
 /// this build lacks the search.
 [[nodiscard]] const Search& FindSearch(std::string_view name);

@@ -116,7 +116,7 @@ std::optional<ConvProblem> ReadConv(const Lowering& lowering, const Node& node) 
   std::optional<ConvProblem> problem = ReadProblem(lowering, node);
   if (!problem) return std::nullopt;
   const auto chosen = ChosenFor(node);
-  if (chosen && !Applies(*chosen, problem->shape, lowering.unit())) return std::nullopt;
+  if (chosen && !SupportsShape(*chosen, problem->shape, lowering.unit())) return std::nullopt;
   problem->chosen = chosen.has_value();
   problem->schedule = chosen ? *chosen : DefaultConv(problem->shape, lowering.unit());
   return problem;

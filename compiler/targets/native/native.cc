@@ -134,7 +134,7 @@ Result<std::shared_ptr<const kernel::Module>> NativeTarget::DoKernelToRuntime(
 std::unique_ptr<Target> MakeNativeTarget(const NativeOptions& options) {
   const Isa machine = DetectIsa();
   const Isa isa = options.isa == "auto" ? machine : *ParseIsa(options.isa);
-  if (!Runs(isa, machine)) {
+  if (!RunsOn(isa, machine)) {
     throw UserError("this CPU has no " + options.isa + " (it has " + ToString(machine) + ")");
   }
   return std::make_unique<NativeTarget>(isa);

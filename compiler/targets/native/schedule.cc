@@ -244,7 +244,7 @@ ConvSchedule DefaultGemm(const ProductShape& shape, const VectorUnit& unit) {
   return schedule;
 }
 
-bool Applies(const ConvSchedule& schedule, const ConvShape& shape, const VectorUnit& unit) {
+bool SupportsShape(const ConvSchedule& schedule, const ConvShape& shape, const VectorUnit& unit) {
   switch (schedule.algorithm) {
     case ConvAlgorithm::kDirect:
       return !schedule.join_rows || CanJoinRows(shape);
@@ -267,7 +267,7 @@ ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit) {
   }
   double best = DirectCost(shape);
   for (const ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd2, ConvAlgorithm::kWinograd4}) {
-    if (!Applies({.algorithm = algorithm, .join_rows = false}, shape, unit)) continue;
+    if (!SupportsShape({.algorithm = algorithm, .join_rows = false}, shape, unit)) continue;
     const double cost = AlgorithmCost(shape, algorithm);
     if (cost >= best) continue;
     best = cost;
@@ -284,7 +284,7 @@ std::vector<ConvSchedule> ConvSchedules(const ConvShape& shape, const VectorUnit
   for (const ConvAlgorithm algorithm : kAlgorithms) {
     for (const bool join : {false, true}) {
       const ConvSchedule plain{.algorithm = algorithm, .join_rows = join};
-      if (!Applies(plain, shape, unit)) continue;
+      if (!SupportsShape(plain, shape, unit)) continue;
       const ConvSchedule standard = WithDefaultTile(shape, unit, plain);
       const double cost = AlgorithmCost(shape, algorithm);
       if (algorithm == ConvAlgorithm::kDepthwise) {

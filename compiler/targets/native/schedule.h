@@ -96,8 +96,8 @@ struct ConvShape {
 
 /// Returns whether the algorithm supports this shape. Whether the tile fits the registers affects
 /// only speed.
-[[nodiscard]] bool Applies(const ConvSchedule& schedule, const ConvShape& shape,
-                           const VectorUnit& unit);
+[[nodiscard]] bool SupportsShape(const ConvSchedule& schedule, const ConvShape& shape,
+                                 const VectorUnit& unit);
 
 /// Return every schedule of a shape: all algorithms that apply, with all tiles that fit the
 /// registers. The default comes first, then the others by predicted speed.

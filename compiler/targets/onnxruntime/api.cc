@@ -133,7 +133,7 @@ std::vector<std::string> Names(const OrtSession& session, Count count, Name name
 
 }  // namespace
 
-const std::string& Absence() {
+const std::string& LibraryProblem() {
   return Loaded().absence;
 }
 

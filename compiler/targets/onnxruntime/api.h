@@ -22,7 +22,7 @@ using Owned = std::unique_ptr<T, void (*)(T*)>;
 /// it: from the path in the environment variable MSC_ORT_LIBRARY, else from where CMake found it,
 /// else from the system's folders. It is never unloaded, because its threads outlive its objects.
 /// All functions of this header are thread-safe.
-[[nodiscard]] const std::string& Absence();
+[[nodiscard]] const std::string& LibraryProblem();
 /// Returns the version, such as "1.30.0". UserError if the library is absent.
 [[nodiscard]] const std::string& Version();
 /// Returns the functions of the library, in the newest version that both the library and its header

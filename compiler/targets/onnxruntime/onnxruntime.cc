@@ -252,7 +252,7 @@ ShapeBindings SizesOf(std::string_view model, const Graph& boundary) {
 }
 
 std::unique_ptr<Target> MakeOnnxRuntimeTarget(const OnnxRuntimeOptions& options) {
-  if (!Absence().empty()) throw UserError(Absence());
+  if (!LibraryProblem().empty()) throw UserError(LibraryProblem());
   return std::make_unique<OnnxRuntimeTarget>(options);
 }
 

@@ -65,16 +65,17 @@ bool AddSwish(Lowering& lowering, const ActivationCall& call, const Dims& dims) 
 
 Operator MakeBinary(const std::string& name, Clamp clamp, std::uint32_t flags) {
   const auto make = [&](auto create) {
-    return Make([&](xnn_operator_t* op) { return create(clamp.low, clamp.high, flags, op); });
+    return MakeOperator(
+        [&](xnn_operator_t* op) { return create(clamp.low, clamp.high, flags, op); });
   };
   if (name == "Add") return make(xnn_create_add_nd_f32);
   if (name == "Sub") return make(xnn_create_subtract_nd_f32);
   if (name == "Mul") return make(xnn_create_multiply_nd_f32);
   if (name == "Div") return make(xnn_create_divide_nd_f32);
   if (name == "Max") {
-    return Make([&](xnn_operator_t* op) { return xnn_create_maximum_nd_f32(flags, op); });
+    return MakeOperator([&](xnn_operator_t* op) { return xnn_create_maximum_nd_f32(flags, op); });
   }
-  return Make([&](xnn_operator_t* op) { return xnn_create_minimum_nd_f32(flags, op); });
+  return MakeOperator([&](xnn_operator_t* op) { return xnn_create_minimum_nd_f32(flags, op); });
 }
 
 auto SetupOf(const std::string& name) {
@@ -134,27 +135,27 @@ bool AddActivation(Lowering& lowering, const ActivationCall& call) {
   SetupRows setup = nullptr;
   if (const std::optional<Clamp> clamp = ClampOf(activation)) {
     if (!(clamp->low < clamp->high)) return false;
-    op = Make([&](xnn_operator_t* made) {
+    op = MakeOperator([&](xnn_operator_t* made) {
       return xnn_create_clamp_nc_f32(c, c, c, clamp->low, clamp->high, flags, made);
     });
     setup = xnn_setup_clamp_nc_f32;
   } else if (activation.op == "Sigmoid") {
-    op =
-        Make([&](xnn_operator_t* made) { return xnn_create_sigmoid_nc_f32(c, c, c, flags, made); });
+    op = MakeOperator(
+        [&](xnn_operator_t* made) { return xnn_create_sigmoid_nc_f32(c, c, c, flags, made); });
     setup = xnn_setup_sigmoid_nc_f32;
   } else if (activation.op == "HardSwish") {
-    op = Make(
+    op = MakeOperator(
         [&](xnn_operator_t* made) { return xnn_create_hardswish_nc_f32(c, c, c, flags, made); });
     setup = xnn_setup_hardswish_nc_f32;
   } else if (activation.op == "LeakyRelu") {
-    op = Make([&](xnn_operator_t* made) {
+    op = MakeOperator([&](xnn_operator_t* made) {
       return xnn_create_leaky_relu_nc_f32(c, c, c, activation.alpha, flags, made);
     });
     setup = xnn_setup_leaky_relu_nc_f32;
   } else if (activation.op == "PRelu") {
     const auto slopes = SlopesOf(lowering, call, c);
     if (!slopes) return false;
-    op = Make([&](xnn_operator_t* made) {
+    op = MakeOperator([&](xnn_operator_t* made) {
       return xnn_create_prelu_nc_f32(c, c, c, slopes->data(), flags, made);
     });
     setup = xnn_setup_prelu_nc_f32;
@@ -255,7 +256,7 @@ bool LowerConcat(Lowering& lowering, NodeId id) {
     const auto x = lowering.DimsOf(input);
     if (!x) return false;
     const std::size_t c = RowsOf(*x, layout).second;
-    copies.push_back(Make([&, stride = all](xnn_operator_t* made) {
+    copies.push_back(MakeOperator([&, stride = all](xnn_operator_t* made) {
       return xnn_create_copy_nc_x32(c, c, stride, lowering.Flags(id), made);
     }));
     if (!copies.back()) return false;
@@ -285,7 +286,7 @@ bool LowerSoftmax(Lowering& lowering, NodeId id) {
   const std::int64_t axis = AttrOr(node, "axis", std::int64_t{-1});
   if (axis != -1 && axis + 1 != std::ssize(*x)) return false;
   const auto [rows, c] = RowsOf(*x, Layout::kDense);
-  Operator op = Make([&, channels = c](xnn_operator_t* made) {
+  Operator op = MakeOperator([&, channels = c](xnn_operator_t* made) {
     return xnn_create_softmax_nc_f32(channels, channels, channels, lowering.Flags(id), made);
   });
   if (!op) return false;

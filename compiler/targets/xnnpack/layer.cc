@@ -114,7 +114,7 @@ bool LowerConv(Lowering& lowering, NodeId id) {
   const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   Layer layer{.id = id, .y = node.outputs[0], .layout = Layout::kChannelsLast};
   layer.make = [&](Clamp clamp) {
-    return Make([&](xnn_operator_t* op) {
+    return MakeOperator([&](xnn_operator_t* op) {
       return xnn_create_convolution2d_nhwc_f32(
           count(window.pads_begin[0]), count(window.pads_end[1]), count(window.pads_end[0]),
           count(window.pads_begin[1]), count(window.kernel[0]), count(window.kernel[1]),
@@ -164,7 +164,7 @@ bool LowerGemm(Lowering& lowering, NodeId id) {
   const auto rows = static_cast<std::size_t>(ElementCount(*x)) / inputs;
   Layer layer{.id = id, .y = node.outputs[0], .layout = Layout::kDense};
   layer.make = [&](Clamp clamp) {
-    return Make([&](xnn_operator_t* op) {
+    return MakeOperator([&](xnn_operator_t* op) {
       return xnn_create_fully_connected_nc_f32(
           inputs, outputs, inputs, outputs, weights->data(),
           closing->bias.empty() ? nullptr : closing->bias.data(), clamp.low, clamp.high,

@@ -28,7 +28,7 @@ using Setup = std::function<xnn_status(xnn_operator_t op, std::span<float* const
 using Operator = std::shared_ptr<xnn_operator>;
 /// Calls `create(&op)` and takes ownership of the operator.
 template <class Create>
-[[nodiscard]] Operator Make(const Create& create) {
+[[nodiscard]] Operator MakeOperator(const Create& create) {
   xnn_operator_t op = nullptr;
   if (create(&op) != xnn_status_success) return nullptr;
   return {op, [](xnn_operator_t made) { (void)xnn_delete_operator(made); }};

@@ -23,7 +23,7 @@ struct PoolNode {
 
 Operator MakeGlobal(const PoolNode& pool) {
   const std::size_t channels = Size(pool.x[1]);
-  return Make([&](xnn_operator_t* op) {
+  return MakeOperator([&](xnn_operator_t* op) {
     return xnn_create_global_average_pooling_nwc_f32(channels, channels, channels, pool.clamp.low,
                                                      pool.clamp.high, pool.flags, op);
   });
@@ -37,7 +37,7 @@ Operator MakeWindowed(const PoolNode& pool, const Window& window) {
   // The library accepts dilated pools but computes wrong results for strides above 1.
   if (window.dilations[0] != 1 || window.dilations[1] != 1) return nullptr;
   if (pool.op == "MaxPool") {
-    return Make([&](xnn_operator_t* op) {
+    return MakeOperator([&](xnn_operator_t* op) {
       return xnn_create_max_pooling2d_nhwc_f32(
           Count(window.pads_begin[0]), Count(window.pads_end[1]), Count(window.pads_end[0]),
           Count(window.pads_begin[1]), Count(window.kernel[0]), Count(window.kernel[1]),
@@ -49,7 +49,7 @@ Operator MakeWindowed(const PoolNode& pool, const Window& window) {
   if (AttrOr(*pool.node, "count_include_pad", std::int64_t{0}) != 0 && (padded(0) || padded(1))) {
     return nullptr;
   }
-  return Make([&](xnn_operator_t* op) {
+  return MakeOperator([&](xnn_operator_t* op) {
     return xnn_create_average_pooling2d_nhwc_f32(
         Count(window.pads_begin[0]), Count(window.pads_end[1]), Count(window.pads_end[0]),
         Count(window.pads_begin[1]), Count(window.kernel[0]), Count(window.kernel[1]),

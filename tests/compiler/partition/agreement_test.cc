@@ -82,7 +82,7 @@ Result<Cover> FindLazily(const CoverProblem& problem, std::uint64_t seed) {
 }
 
 bool HasIlp() {
-  return std::any_of(Searches().begin(), Searches().end(),
+  return std::any_of(CoverSearches().begin(), CoverSearches().end(),
                      [](const Search& search) { return search.name == "ilp"; });
 }
 

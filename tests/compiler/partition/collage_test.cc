@@ -151,7 +151,7 @@ TEST_P(Partitions, AreThoseOfTheOriginal) {
 /// A search that this build has and that proves its answer.
 std::vector<std::string> ExactSearches() {
   std::vector<std::string> names;
-  for (const Search& search : Searches()) {
+  for (const Search& search : CoverSearches()) {
     if (search.exact) names.push_back(search.name);
   }
   return names;

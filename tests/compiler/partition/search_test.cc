@@ -50,7 +50,7 @@ TEST(RandomProblems, ExactSearchesFindWhatBruteForceFinds) {  // T-CERT, T-LAZY
     const CoverProblem problem = RandomProblem(seed);
     const BruteForce brute(problem);
     (brute.costs().empty() ? without : covers) += 1;
-    for (const Search& search : Searches()) {
+    for (const Search& search : CoverSearches()) {
       const std::string what = search.name + " on seed " + std::to_string(seed);
       SearchOptions options;  // for paper's second stage
       options.graph_target = "a";
@@ -194,7 +194,7 @@ TEST(KnownProblems, APairOfTargetsCostsMore) {  // T-PEN
   }
   problem.conversions.Set(1, 2, 1);
   problem.conversions.Set(2, 1, 1);
-  for (const Search& search : Searches()) {
+  for (const Search& search : CoverSearches()) {
     if (search.exact) {
       EXPECT_DOUBLE_EQ(Micros(problem, search.name), 2.1) << search.name;
     }
@@ -223,7 +223,7 @@ TEST(KnownProblems, OneConversionServesAllReaders) {  // T-CONV
   AddCandidate(problem, {0}, "p", 1);
   for (FlowIndex i = 1; i < 4; ++i) AddCandidate(problem, {i}, "q", 1, {{0, 1}});
   AddCandidate(problem, {4}, "p", 1);
-  for (const Search& search : Searches()) {
+  for (const Search& search : CoverSearches()) {
     if (search.exact) {
       EXPECT_DOUBLE_EQ(Micros(problem, search.name), 6.0) << search.name;
     }
@@ -237,7 +237,7 @@ TEST(KnownProblems, ANodeThatNobodyCanComputeIsNamed) {  // T-INF
   AddCandidate(problem, {0, 1}, "q", 1);
   problem.candidates[1].cost = Cost::Invalid("no kernel for f16");
   problem.candidates[2].cost = Cost::Invalid("crashed");
-  for (const Search& search : Searches()) {
+  for (const Search& search : CoverSearches()) {
     const Result<Cover> found = FindCover(problem, search.name);
     ASSERT_FALSE(found.ok());
     EXPECT_EQ(found.failure().detail,

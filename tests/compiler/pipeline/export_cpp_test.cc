@@ -128,7 +128,7 @@ class WrongNative final : public Target {
 };
 
 TEST_F(ExportsCpp, NothingWhereAVariantIsWrong) {
-  if (!Runs(*ParseIsa("avx2"), DetectIsa())) GTEST_SKIP() << "this CPU has no AVX2";
+  if (!RunsOn(*ParseIsa("avx2"), DetectIsa())) GTEST_SKIP() << "this CPU has no AVX2";
   TargetRegistry real;
   RegisterAllTargets(real);
   for (const std::string wrong : {"avx2", "baseline"}) {

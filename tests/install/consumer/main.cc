@@ -14,7 +14,7 @@ int main() {
       %y = Relu(%h) : f32[1,2]
       output %y
     })");
-    const msc::GraphCounts counts = msc::Count(graph);
+    const msc::GraphCounts counts = msc::CountContents(graph);
     std::cout << counts.total_nodes << " nodes, " << counts.parameters << " parameters, hash of "
               << msc::GraphHash(graph).size() << " digits\n"
               << msc::Print(graph);

@@ -179,8 +179,8 @@ TEST(Isa, HasNamesThatReadBack) {
     EXPECT_EQ(ToString(*ParseIsa(name)), name);
   }
   EXPECT_FALSE(ParseIsa("avx9").has_value());
-  EXPECT_TRUE(Runs(*ParseIsa("avx2"), *ParseIsa("avx512")));
-  EXPECT_FALSE(Runs(*ParseIsa("avx512_vnni"), *ParseIsa("avx512")));
+  EXPECT_TRUE(RunsOn(*ParseIsa("avx2"), *ParseIsa("avx512")));
+  EXPECT_FALSE(RunsOn(*ParseIsa("avx512_vnni"), *ParseIsa("avx512")));
 }
 
 }  // namespace

@@ -133,7 +133,7 @@ class Levels : public testing::TestWithParam<const char*> {};
 
 TEST_P(Levels, RandomKernelsRunAsInterpreted) {
   const Isa isa = ParseIsa(GetParam()).value();
-  if (!Runs(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
+  if (!RunsOn(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
   // 1070 makes a bf16 of floor(-0), whose sign is open.
   std::vector<std::uint64_t> seeds = {1070};
   for (std::uint64_t seed = 0; seed < Seeds(10); ++seed) seeds.push_back(seed);
@@ -194,7 +194,7 @@ std::vector<float> Samples() {
 
 TEST_P(Levels, FunctionsAreAccurate) {
   const Isa isa = ParseIsa(GetParam()).value();
-  if (!Runs(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
+  if (!RunsOn(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
   const std::vector<Function> functions = {
       {Op::kExp, std::exp, 2},
       {Op::kTanh, std::tanh, 3},
@@ -282,7 +282,7 @@ KernelFunc ApplyToBytes(DType dtype, std::int64_t n, int lanes) {
 
 TEST_P(Levels, BytesRunAsInterpreted) {
   const Isa isa = ParseIsa(GetParam()).value();
-  if (!Runs(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
+  if (!RunsOn(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
   constexpr std::int64_t kBytes = 263;  // all values, and 7 more: no multiple of the lanes
   std::vector<KernelFunc> funcs;
   for (const DType dtype : {DType::kU8, DType::kI8}) {
@@ -308,7 +308,7 @@ TEST_P(Levels, BytesRunAsInterpreted) {
 // What the library wrote is what the loops behind the call read, and is not kept from before it.
 TEST_P(Levels, CallsRunAsInterpreted) {
   const Isa isa = ParseIsa(GetParam()).value();
-  if (!Runs(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
+  if (!RunsOn(isa, DetectIsa())) GTEST_SKIP() << "this processor has no " << GetParam();
   KernelBuilder builder("product");
   const auto a = builder.AddBuffer({"a", DType::kF32, 4 * 6, Access::kRead});
   const auto b = builder.AddBuffer({"b", DType::kF32, 6, Access::kRead});

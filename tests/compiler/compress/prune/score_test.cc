@@ -438,9 +438,9 @@ TEST(PruneSparsity, RefusesWhatIsNoPattern) {
         << text;
   }
   const LinearForm form{.groups = 1, .inputs = 18, .outputs = 1, .taps = 3};
-  EXPECT_FALSE(Fits(ParseSparsity("2:4"), form));
-  EXPECT_TRUE(Fits(ParseSparsity("2:6"), form));
-  EXPECT_TRUE(Fits(ParseSparsity("0.5"), form));
+  EXPECT_FALSE(PatternFits(ParseSparsity("2:4"), form));
+  EXPECT_TRUE(PatternFits(ParseSparsity("2:6"), form));
+  EXPECT_TRUE(PatternFits(ParseSparsity("0.5"), form));
 }
 
 }  // namespace

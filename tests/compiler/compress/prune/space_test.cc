@@ -333,7 +333,7 @@ TEST(PrunePlanTest, CountsWhatStays) {
   EXPECT_EQ(KeptMacs(graph, space, graph.FindNode("act"), kept), 0);
   Graph shrunk = graph;
   ApplyPrunePlan({{{"conv1", {.units = 6, .keep = {0, 3, 4}}}}}, shrunk);
-  EXPECT_EQ(KeptBytes(graph, space, kept), static_cast<double>(Count(shrunk).weight_bytes));
+  EXPECT_EQ(KeptBytes(graph, space, kept), static_cast<double>(CountContents(shrunk).weight_bytes));
   EXPECT_EQ(2 * KeptMacs(graph, space, conv2, kept), [&] {
     InferTypes(shrunk, {{"n", 1}});
     return CostOf(shrunk, shrunk.FindNode("conv2")).flops;
@@ -364,7 +364,7 @@ TEST(PrunePlanTest, CutsAHiddenUnitOutOfEveryGate) {
   const std::vector<bool> kept = KeptUnits(space, plan);
   EXPECT_EQ(KeptMacs(graph, space, graph.FindNode("lstm1"), kept), 36 * (2 * 8 * (5 + 2)));
   EXPECT_EQ(KeptMacs(graph, space, graph.FindNode("lstm2"), kept), 36 * (12 * (4 + 3)));
-  EXPECT_EQ(KeptBytes(graph, space, kept), static_cast<double>(Count(shrunk).weight_bytes));
+  EXPECT_EQ(KeptBytes(graph, space, kept), static_cast<double>(CountContents(shrunk).weight_bytes));
 }
 
 struct BadPlan {

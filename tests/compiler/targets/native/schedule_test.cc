@@ -61,7 +61,7 @@ TEST(NativeSchedules, HaveTheDefaultFirstAndNothingTwiceOrThatDoesNotApply) {
     for (const ConvSchedule& schedule : all) {
       const KernelSchedule plain = ToPlain(schedule);
       EXPECT_TRUE(names.insert(Name(plain)).second) << Name(plain);
-      EXPECT_TRUE(Applies(schedule, shape, unit)) << Name(plain);
+      EXPECT_TRUE(SupportsShape(schedule, shape, unit)) << Name(plain);
       EXPECT_EQ(FromPlain(plain), schedule);
       EXPECT_EQ(ScheduleFromText(ToText(plain), "it"), plain);
       if (schedule.algorithm != ConvAlgorithm::kDirect || shape.x != DType::kF32) continue;
