@@ -10,29 +10,13 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/partition/index_set.h"
+#include "compiler/partition/op_kind.h"
 
 namespace msc {
 
 /// Position of a node in the order of a DataflowGraph, or of a tensor in its list.
 using FlowIndex = std::uint32_t;
 inline constexpr FlowIndex kNoFlow = std::numeric_limits<FlowIndex>::max();
-
-/// How the elements of an operator's result depend on those of its operands, from easiest to fuse
-/// to impossible to fuse.
-enum class OpKind : std::uint8_t {
-  kElementwise,
-  kBroadcast,
-  kInjective,
-  kReduce,
-  kAnchor,  ///< Conv, MatMul: fuses with elementwise operators that follow it
-  kTuple,
-  kOpaque,
-};
-/// Returns one letter: "E", "B", "I", "R", "A", "T" or "O".
-[[nodiscard]] std::string_view Name(OpKind kind);
-/// Returns the kind of an ONNX operator or of one of domain "msc"; kOpaque if it is not in the
-/// table.
-[[nodiscard]] OpKind KindOf(const Node& node);
 
 /// A node of a dataflow graph.
 struct FlowNode {

@@ -1,8 +1,8 @@
+#include "compiler/partition/op_kind.h"
+
 #include <map>
 #include <string>
 #include <string_view>
-
-#include "compiler/partition/dataflow.h"
 
 namespace msc {
 namespace {
@@ -14,14 +14,25 @@ const std::map<std::string_view, OpKind, std::less<>>& Kinds() {
     const auto add = [table](OpKind kind, std::initializer_list<std::string_view> names) {
       for (const std::string_view name : names) table->emplace(name, kind);
     };
-    add(OpKind::kElementwise,
-        {"Abs",       "Acos",     "Asin",           "Atan",      "BitwiseNot",  "Cast",
-         "Ceil",      "Celu",     "Clip",           "Cos",       "Elu",         "Erf",
-         "Exp",       "Floor",    "Gelu",           "HardSwish", "HardSigmoid", "Identity",
-         "LeakyRelu", "Log",      "Mish",           "Neg",       "Not",         "Reciprocal",
-         "Relu",      "Round",    "Selu",           "Sigmoid",   "Sign",        "Sin",
-         "Softplus",  "Softsign", "Sqrt",           "Tan",       "Tanh",        "msc.Gelu",
-         "IsNaN",     "IsInf",    "ThresholdedRelu"});
+    add(OpKind::kElementwise, {"Abs",         "Acos",
+                               "Asin",        "Atan",
+                               "BitwiseNot",  "Cast",
+                               "Ceil",        "Celu",
+                               "Clip",        "Cos",
+                               "Elu",         "Erf",
+                               "Exp",         "Floor",
+                               "Gelu",        "HardSwish",
+                               "HardSigmoid", "Identity",
+                               "LeakyRelu",   "Log",
+                               "Neg",         "Not",
+                               "Reciprocal",  "Relu",
+                               "Round",       "Selu",
+                               "Sigmoid",     "Sign",
+                               "Sin",         "Softplus",
+                               "Softsign",    "Sqrt",
+                               "Tan",         "Tanh",
+                               "msc.Gelu",    "IsNaN",
+                               "IsInf",       "ThresholdedRelu"});
     add(OpKind::kBroadcast, {"Add",
                              "And",
                              "BatchNormalization",

@@ -23,6 +23,11 @@ bool FuseAttention(Graph& graph, const Takes& takes);
 /// Fuses each GELU that is not part of a layer (see gelu.h) into msc.Gelu.
 bool FuseGelu(Graph& graph, const Takes& takes);
 
+/// Moves widening nodes behind operators that only move or select values (Reshape, Flatten,
+/// Transpose, Squeeze, Unsqueeze, MaxPool, Concat of equal formats), and narrowing nodes in front
+/// of the first five, so that these run on the narrow type. Exact. MaxPool becomes msc.Pool.
+bool MoveNarrowing(Graph& graph);
+
 /// Returns whether `takes` accepts `node` with an output of `type` in front of `before`; true if
 /// `takes` is empty. Restores the graph.
 [[nodiscard]] bool WouldTake(Graph& graph, Node node, ValueType type, NodeId before,

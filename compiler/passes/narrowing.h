@@ -47,9 +47,4 @@ struct NarrowValue {
 /// Merges narrowing nodes that convert the same value to the same format. Exact.
 bool MergeEqualNarrowings(Graph& graph);
 
-/// Moves widening nodes behind operators that only move or select values (Reshape, Flatten,
-/// Transpose, Squeeze, Unsqueeze, MaxPool, Concat of equal formats), and narrowing nodes in front
-/// of the first five, so that these run on the narrow type. Exact. MaxPool becomes msc.Pool.
-bool MoveNarrowing(Graph& graph);
-
 }  // namespace msc

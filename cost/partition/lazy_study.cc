@@ -4,6 +4,7 @@
 
 #include "compiler/partition/generate/generate.h"
 #include "compiler/partition/search/bounds.h"
+#include "compiler/partition/search/lazy.h"
 
 namespace msc::cost {
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/base/rng.h"
+#include "compiler/partition/search/lazy.h"
 #include "cost/partition/propose.h"
 
 namespace msc::cost {

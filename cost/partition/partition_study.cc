@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/partition/search/lazy.h"
 #include "cost/partition/measure_candidates.h"
 #include "cost/partition/propose.h"
 

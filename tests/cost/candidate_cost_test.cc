@@ -14,6 +14,7 @@
 
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/partition/search/lazy.h"
 #include "compiler/partition/search/search.h"
 #include "cost/partition/measure_candidates.h"
 

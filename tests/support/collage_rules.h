@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/partition/problem.h"
+#include "compiler/partition/rules/combine.h"
 #include "compiler/partition/rules/rule.h"
 
 namespace msc::test {

@@ -41,18 +41,6 @@ std::map<std::string, TensorScale> ScalesNeeded(std::span<const QuantizableLayer
   return needed;
 }
 
-std::vector<LayerChain> FloatLayerChains(const Graph& graph) {
-  std::vector<LayerChain> chains = FindLayerChains(graph);
-  std::erase_if(chains, [&](const LayerChain& chain) {
-    // Skip layers whose weights come from DequantizeLinear or Cast: the model was quantized before
-    // the import. Skip layers that read constants only, which graph outputs keep alive: no sample
-    // has their inputs.
-    const std::vector<ValueId>& inputs = graph.node(chain.producer).inputs;
-    return graph.constant(inputs[1]) == nullptr || graph.constant(inputs[0]) != nullptr;
-  });
-  return chains;
-}
-
 Graph WithOutputs(const Graph& graph, std::span<const std::string> tensors) {
   Graph copy = graph;
   for (const std::string& name : tensors) {

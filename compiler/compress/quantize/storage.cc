@@ -157,6 +157,18 @@ class Planner {
 
 }  // namespace
 
+std::vector<LayerChain> FloatLayerChains(const Graph& graph) {
+  std::vector<LayerChain> chains = FindLayerChains(graph);
+  std::erase_if(chains, [&](const LayerChain& chain) {
+    // Skip layers whose weights come from DequantizeLinear or Cast: the model was quantized before
+    // the import. Skip layers that read constants only, which graph outputs keep alive: no sample
+    // has their inputs.
+    const std::vector<ValueId>& inputs = graph.node(chain.producer).inputs;
+    return graph.constant(inputs[1]) == nullptr || graph.constant(inputs[0]) != nullptr;
+  });
+  return chains;
+}
+
 bool KeepsRange(const Node& node) {
   return node.Is("MaxPool") || node.Is("Concat") || node.Is("Reshape") || node.Is("Flatten") ||
          node.Is("Transpose") || node.Is("Squeeze") || node.Is("Unsqueeze");

@@ -31,28 +31,4 @@ using Rule = std::function<std::vector<SubGraph>(const DataflowGraph& flow)>;
 /// Finds what each of `rules` finds, one after the other; duplicates stay.
 [[nodiscard]] Rule UnionRule(std::vector<Rule> rules);
 
-class CombineRound;
-/// Adds unions of the present sub-graphs in one round.
-using Combiner = std::function<void(CombineRound& round)>;
-
-/// Finds the closure of the sub-graphs of `rule` under `combiners`, round by round. Two touching
-/// sub-graphs are joined if the sum of their depths is at most `max_depth` (0: no limit). UserError
-/// beyond 100,000 sub-graphs.
-[[nodiscard]] Rule CombineRule(Rule rule, std::vector<Combiner> combiners, std::size_t max_depth);
-
-/// Joins an upstream sub-graph of the first kind or easier with a downstream one of the second kind
-/// or easier.
-[[nodiscard]] Combiner JoinByKind(std::vector<std::pair<OpKind, OpKind>> kinds);
-/// Joins touching sub-graphs that are not opaque.
-[[nodiscard]] Combiner JoinAnything();
-/// Horizontal: joins calls of one operator that read the same nodes, such as the three products in
-/// front of attention. The regions have several exits.
-[[nodiscard]] Combiner JoinSiblings();
-/// Vertical: joins two touching sub-graphs that both have an anchor, such as two successive
-/// convolutions.
-[[nodiscard]] Combiner JoinAnchors();
-/// Joins what TVM's FuseOps joins: anchors take elementwise and broadcast operators, these take a
-/// reduction, injective operators take each other.
-[[nodiscard]] Combiner JoinLikeTvm();
-
 }  // namespace msc

@@ -13,6 +13,7 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/nearest.h"
 #include "compiler/ops/op.h"
+#include "compiler/partition/rules/combine.h"
 #include "compiler/partition/rules/pattern_text.h"
 
 namespace msc {

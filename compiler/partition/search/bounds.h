@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compiler/partition/search/search.h"
+#include "compiler/partition/search/lazy.h"
 
 namespace msc {
 

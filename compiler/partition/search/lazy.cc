@@ -1,3 +1,5 @@
+#include "compiler/partition/search/lazy.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -8,7 +10,6 @@
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/partition/search/exact.h"
-#include "compiler/partition/search/search.h"
 
 namespace msc {
 namespace {

@@ -13,6 +13,7 @@
 
 #include "compiler/base/rng.h"
 #include "compiler/partition/search/baselines.h"
+#include "compiler/partition/search/lazy.h"
 #include "compiler/partition/search/search.h"
 #include "tests/support/random_cover.h"
 #include "tests/support/seeds.h"

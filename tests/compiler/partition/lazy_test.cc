@@ -1,5 +1,7 @@
 // Searches that ask for few costs, on problems that look like networks: what they ask for, what
 // they find, and what they notice of bounds that are wrong. The seeds are the loops' numbers.
+#include "compiler/partition/search/lazy.h"
+
 #include <algorithm>
 #include <cmath>
 #include <map>

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/error.h"
+#include "compiler/partition/rules/combine.h"
 #include "compiler/partition/rules/rule.h"
 #include "tests/support/collage_rules.h"
 #include "tests/support/expression.h"

@@ -11,6 +11,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/partition/search/baselines.h"
+#include "compiler/partition/search/lazy.h"
 #include "tests/support/cover.h"
 #include "tests/support/random_cover.h"
 #include "tests/support/seeds.h"

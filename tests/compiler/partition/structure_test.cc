@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/base/rng.h"
+#include "compiler/partition/rules/combine.h"
 #include "compiler/partition/rules/rule.h"
 #include "tests/support/collage_rules.h"
 #include "tests/support/cover.h"
