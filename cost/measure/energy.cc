@@ -58,9 +58,14 @@ Result<EnergyMeter> EnergyMeter::Open(const std::string& root) {
                      "energy cannot be read: '" + file +
                          "' is not readable; on most systems root must allow it"};
     }
-    meter.packages_.push_back({.file = file,
-                               .range = ReadNumber(zone + "/max_energy_range_uj").value_or(0),
-                               .last = *now});
+    // Without the range, nobody can say how much a counter counted before it started again.
+    const auto range = ReadNumber(zone + "/max_energy_range_uj");
+    if (!range) {
+      return Failure{
+          FailureKind::kUnsupported,
+          "energy cannot be read: '" + zone + "/max_energy_range_uj' is missing or not readable"};
+    }
+    meter.packages_.push_back({.file = file, .range = *range, .last = *now});
   }
   return meter;
 }

@@ -150,7 +150,7 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
                         std::span(agreeing_of).first(count));
     // Labels refer to the first output.
     if (index > 0 || labels.empty()) continue;
-    if (labels.size() * classes != p.size()) {
+    if (labels.size() != count || labels.size() * classes != p.size()) {
       throw UserError(std::to_string(labels.size()) + " labels do not fit an output of shape " +
                       ToString(wanted.dims()));
     }

@@ -12,6 +12,12 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kAbsent = "\xE2\x80\x93";  // en dash
+constexpr std::string_view kEllipsis = "\xE2\x80\xA6";
+
+/// Returns whether the byte is 10xxxxxx, which UTF-8 has inside characters only.
+bool ContinuesCharacter(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xC0U) == 0x80U;
+}
 
 struct Decoded {
   char32_t code = 0;
@@ -108,17 +114,31 @@ std::string FormatSignificant(std::optional<double> value, int digits) {
   value = IfFinite(value);
   if (!value) return std::string(kAbsent);
   if (*value == 0) return "0";
-  const double exponent = std::floor(std::log10(std::abs(*value)));
-  if (exponent >= -4 && exponent < 7) {
-    return FormatFixed(*value, std::max(0, digits - 1 - static_cast<int>(exponent)));
-  }
   std::array<char, 64> text{};
   const auto end = std::to_chars(text.data(), text.data() + text.size(), *value,
                                  std::chars_format::scientific, digits - 1);
   std::string out(text.data(), end.ptr);
+  // The exponent after rounding: 9.999 has 1 with three digits, as 10.0 has.
+  const int exponent = std::stoi(out.substr(out.find('e') + 1));
+  if (exponent >= -4 && exponent < 7)
+    return FormatFixed(*value, std::max(0, digits - 1 - exponent));
   // to_chars writes at least two digits of the exponent: 1e-05 becomes 1e-5.
   const std::size_t zero = out.find("e-0");
   return zero == std::string::npos ? out : out.erase(zero + 2, 1);
+}
+
+std::string WithoutEnd(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = most - kEllipsis.size();
+  while (end > 0 && ContinuesCharacter(text[end])) --end;
+  return text.substr(0, end).append(kEllipsis);
+}
+
+std::string WithoutStart(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t start = text.size() - (most - kEllipsis.size());
+  while (start < text.size() && ContinuesCharacter(text[start])) ++start;
+  return std::string(kEllipsis) + text.substr(start);
 }
 
 std::string FormatExact(std::optional<double> value) {

@@ -35,6 +35,11 @@ struct Html {
 /// Returns the number if it is present and finite.
 [[nodiscard]] std::optional<double> IfFinite(std::optional<double> value);
 
+/// Cuts text between two characters to at most `most` bytes: its end, or its start, becomes an
+/// ellipsis.
+[[nodiscard]] std::string WithoutEnd(const std::string& text, std::size_t most);
+[[nodiscard]] std::string WithoutStart(const std::string& text, std::size_t most);
+
 namespace detail {
 
 template <std::size_t size>

@@ -59,6 +59,7 @@ std::optional<double> ShareOf(const std::optional<Importance>& importance, std::
 
 constexpr std::size_t kMaxDecisions = 8;
 constexpr std::size_t kMaxLines = 400;
+constexpr std::size_t kMaxLabel = 17;  // bytes; a longer label keeps its end
 
 /// A vertical axis with the value of each trial on it.
 struct Pole {
@@ -137,15 +138,6 @@ std::vector<std::size_t> Drawn(std::span<const ReportMark> marks) {
   return drawn;
 }
 
-std::string Short(const std::string& text) {
-  constexpr std::size_t kMost = 17;
-  if (text.size() <= kMost) return text;
-  std::size_t cut = text.size() - kMost + 3;
-  // Bytes 10xxxxxx continue a character, so the cut moves past them.
-  while (cut < text.size() && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) ++cut;
-  return "..." + text.substr(cut);
-}
-
 }  // namespace
 
 Html ImportanceSection(const ReportInput& input, std::span<const ReportMark> marks) {
@@ -198,13 +190,13 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
         "<line class='grid' x1='", x, "' x2='", x, "' y1='", frame.top, "' y2='", frame.bottom,
         "'/><text class='title' x='", x, "' y='20' text-anchor='middle' data-pole='",
         pole.labels.size() < 2 ? 0.0 : std::abs(pole.axis.PixelOf(1) - pole.axis.PixelOf(0)),
-        "' data-tip='", pole.title, "'>", Short(pole.title), "</text>");
+        "' data-tip='", pole.title, "'>", WithoutStart(pole.title, kMaxLabel), "</text>");
     const auto label = [&](double value, const std::string& text) {
       svg += Markup("<text class='tick' x='", x - 5, "' y='", pole.axis.PixelOf(value) + 4,
                     "' text-anchor='end'>", text, "</text>");
     };
     for (std::size_t k = 0; k < pole.labels.size(); ++k) {
-      label(static_cast<double>(k), Short(pole.labels[k]));
+      label(static_cast<double>(k), WithoutStart(pole.labels[k], kMaxLabel));
     }
     if (!pole.labels.empty()) continue;
     for (const double tick : pole.axis.ticks) label(tick, FormatFixed(tick, pole.axis.digits));

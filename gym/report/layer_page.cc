@@ -8,12 +8,6 @@
 namespace msc::gym {
 namespace {
 
-std::string Short(const std::string& name) {
-  constexpr std::size_t kMost = 38;
-  if (name.size() <= kMost) return name;
-  return "..." + name.substr(name.size() - kMost + 3);
-}
-
 std::string Hover(const LayerChart& chart, const LayerRow& row) {
   std::string text = row.name;
   for (std::size_t i = 0; i < std::min(row.cells.size(), chart.columns.size()); ++i) {
@@ -50,8 +44,8 @@ Html Bars(const LayerChart& chart) {
                  "' height='10' fill='", Html{row.marked ? "var(--bad)" : "var(--accent)"}, "'/>");
     }
     rows += Markup("<g><title>", Hover(chart, row), "</title><text x='", kLeft - 8, "' y='", y + 16,
-                   "' text-anchor='end' fill='var(--ink)'>", Short(row.name), "</text>", bars,
-                   "<text x='", end, "' y='", y + 16, "' fill='var(--muted)'>",
+                   "' text-anchor='end' fill='var(--ink)'>", WithoutStart(row.name, 38), "</text>",
+                   bars, "<text x='", end, "' y='", y + 16, "' fill='var(--muted)'>",
                    FormatSignificant(row.after, 3), "</text></g>");
     y += kStep;
   }

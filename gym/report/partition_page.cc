@@ -53,7 +53,7 @@ std::string Micros(std::optional<double> micros) {
 }
 
 std::string Title(const PartitionBox& box) {
-  return box.nodes.empty() ? "" : box.nodes.front().substr(0, 34);
+  return box.nodes.empty() ? "" : WithoutEnd(box.nodes.front(), 37);
 }
 
 /// Returns the hover text of a box.

@@ -6,18 +6,6 @@
 
 namespace msc::gym {
 
-namespace {
-
-/// Cuts text between characters, not inside one.
-std::string Shortened(const std::string& text, std::size_t most) {
-  if (text.size() <= most) return text;
-  std::size_t end = most - 1;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "\xE2\x80\xA6";
-}
-
-}  // namespace
-
 double PlotAxis::Clamped(double value) const {
   return PixelOf(std::clamp(value, low, high));
 }
@@ -119,7 +107,7 @@ std::ptrdiff_t PlotLabels::Covered(const Rect& rect) const {
 }
 
 Html PlotLabels::Place(double x, double y, const std::string& text) {
-  const std::string shown = Shortened(text, 22);
+  const std::string shown = WithoutEnd(text, 24);
   // Upper estimate of the width of a letter at 12 pixels, for the fonts that browsers may choose.
   const double width = 6.8 * static_cast<double>(shown.size());
   std::optional<Rect> best;

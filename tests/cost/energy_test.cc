@@ -69,6 +69,13 @@ TEST_F(FakePowercap, SaysWhyThereIsNothingToRead) {
                 "must allow it");
 }
 
+TEST_F(FakePowercap, IsUnsupportedWhereNobodySaysWhenACounterStartsAgain) {
+  Zone("intel-rapl:0", "package-0", "100", "");
+  EXPECT_EQ(EnergyMeter::Open(root_).failure().detail,
+            "energy cannot be read: '" + root_ +
+                "/sys/class/powercap/intel-rapl:0/max_energy_range_uj' is missing or not readable");
+}
+
 TEST_F(FakePowercap, ThrowsWhereACounterGoesAway) {
   Zone("intel-rapl:0", "package-0", "1");
   auto meter = EnergyMeter::Open(root_);

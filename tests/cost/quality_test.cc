@@ -247,6 +247,11 @@ TEST(Quality, RefusesLabelsThatDoNotFit) {
   }
 }
 
+TEST(Quality, RefusesALabelForEachRowOfASample) {
+  const Tensor logits = Logits({1, 2, 2}, {1, 2, 3, 4});
+  EXPECT_THROW((void)CompareQuality(logits, logits, std::vector<std::int32_t>{1, 0}), UserError);
+}
+
 TEST(Quality, RefusesALabelThatIsNoClass) {
   const Tensor p = Logits({2, 2}, {1, 2, 3, 4});
   const std::vector<std::int32_t> labels = {1, 2};

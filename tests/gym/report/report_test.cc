@@ -86,6 +86,20 @@ TEST(Numbers, AreShownForPeople) {
   EXPECT_EQ(FormatExact(0.1), "0.1");
 }
 
+TEST(Numbers, KeepTheirSignificantDigitsWhereRoundingAddsOne) {
+  EXPECT_EQ(FormatSignificant(9.999, 3), "10.0");
+  EXPECT_EQ(FormatSignificant(0.099999, 2), "0.10");
+  EXPECT_EQ(FormatSignificant(9999999.6, 3), "1.00e+07");
+}
+
+TEST(Texts, AreCutBetweenCharacters) {
+  const std::string word = "caf\xC3\xA9 au lait";  // bytes 3 and 4 are one character
+  EXPECT_EQ(WithoutEnd(word, word.size()), word);
+  EXPECT_EQ(WithoutEnd(word, 8), "caf\xC3\xA9\xE2\x80\xA6");
+  EXPECT_EQ(WithoutEnd(word, 7), "caf\xE2\x80\xA6");
+  EXPECT_EQ(WithoutStart(word, 12), "\xE2\x80\xA6 au lait");
+}
+
 class NoNumber : public testing::TestWithParam<std::optional<double>> {};
 
 TEST_P(NoNumber, IsADashForPeopleAndNothingForScripts) {
