@@ -34,26 +34,17 @@ struct Work {
   std::vector<std::size_t> runners;
 };
 
-/// Reads complete lines that a child appends to a file.
-class Tail {
- public:
-  explicit Tail(std::string path) : path_(std::move(path)) {}
-
-  std::vector<std::string> NewLines() {
-    std::ifstream file(path_, std::ios::binary);
-    file.seekg(static_cast<std::streamoff>(read_));
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(file, line) && !file.eof();) {
-      read_ += line.size() + 1;
-      lines.push_back(std::move(line));
-    }
-    return lines;
+/// Returns the complete lines of a file after its first `read` bytes, and counts them as read.
+std::vector<std::string> NewLines(const std::string& path, std::size_t& read) {
+  std::ifstream file(path, std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(read));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line) && !file.eof();) {
+    read += line.size() + 1;
+    lines.push_back(std::move(line));
   }
-
- private:
-  std::string path_;
-  std::size_t read_ = 0;
-};
+  return lines;
+}
 
 /// What children work on, and how they are started.
 struct Children {
@@ -239,9 +230,10 @@ void CompileKernels(const Children& children, const std::vector<Work>& queue,
   const auto lock = Lock(children, cores, CoreUse::kShared, spent.waiting);
   if (!lock) return;
   const Clock::time_point start = Clock::now();
-  Tail tail(WriteRequest(children, queue, true));
+  const std::string answers = WriteRequest(children, queue, true);
+  std::size_t read = 0;
   (void)RunHeard(children, cores, [&] {
-    const std::vector<std::string> lines = tail.NewLines();
+    const std::vector<std::string> lines = NewLines(answers, read);
     if (lines.empty()) return false;
     if (const auto answer = AnswerFrom(lines.back())) {
       // The group is 0 while code is generated; only later groups show the progress of compiling.
@@ -287,9 +279,10 @@ void Hear(const RegionAnswer& answer, const std::vector<Work>& asked, std::vecto
 ChildEnd MeasureInChild(const Children& children, std::vector<Work>& queue,
                         const RegionMeter::Done& give, Heard& heard, RegionMeter::Spent& spent) {
   const std::vector<Work> asked = queue;
-  Tail tail(WriteRequest(children, asked, false));
+  const std::string answers = WriteRequest(children, asked, false);
+  std::size_t read = 0;
   const auto hear = [&] {
-    const std::vector<std::string> lines = tail.NewLines();
+    const std::vector<std::string> lines = NewLines(answers, read);
     for (const std::string& line : lines) {
       const auto answer = AnswerFrom(line);  // missing answers are noticed later
       if (answer) Hear(*answer, asked, queue, give, heard, spent);

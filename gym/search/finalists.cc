@@ -43,6 +43,7 @@ Objective WithoutTime(Objective objective) {
 std::optional<std::uint64_t> NearestFinalist(const Objective& objective,
                                              const std::vector<Finalist>& finalists) {
   std::vector<std::optional<Evaluation>> evaluations;
+  evaluations.reserve(finalists.size());
   for (const Finalist& finalist : finalists) evaluations.emplace_back(EvaluationOf(finalist));
   return NearestToLimits(objective, evaluations);
 }

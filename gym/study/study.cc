@@ -319,6 +319,7 @@ std::vector<Pending> CopyKnown(const std::vector<Wish>& wishes,
 void Evaluate(SearchProblem& problem, const std::vector<Pending>& pending,
               const std::set<std::uint64_t>& late, const Record& record, const Stop& should_stop) {
   std::vector<Assignment> batch;
+  batch.reserve(pending.size());
   for (const Pending& trial : pending) batch.push_back(trial.wish.assignment);
   // With p slots in parallel, the k-th trial to finish started roughly when the (k-p)-th ended.
   std::vector<Clock::time_point> ends(problem.parallelism(), Clock::now());
