@@ -30,8 +30,7 @@ std::int64_t Draw(Rng& rng, std::int64_t least, std::int64_t most) {
 Tensor Random(Rng& rng, DType dtype, Dims dims) {
   Tensor tensor(dtype, std::move(dims));
   Node node;
-  WithNumber(node, dtype, [&](auto type) {
-    using T = typename decltype(type)::type;
+  WithNumber(node, dtype, [&]<class T>() {
     const std::int64_t least = std::is_same_v<T, std::int8_t> ? -128 : dtype == DType::kU8 ? 0 : -8;
     const std::int64_t most = std::is_same_v<T, std::int8_t> ? 127 : dtype == DType::kU8 ? 255 : 8;
     for (T& value : tensor.MutableValues<T>()) value = static_cast<T>(Draw(rng, least, most));
