@@ -100,6 +100,7 @@ Ints SwappedLast(Ints perm) {
 }
 
 void SoftmaxRow(std::span<float> row) {
+  // exp of a number of at most 0 cannot overflow, and the factor exp(-greatest) cancels.
   const float greatest = *std::max_element(row.begin(), row.end());
   double sum = 0.0;
   for (float& value : row) {
@@ -115,6 +116,7 @@ std::vector<Tensor> EvalAttention(const Node& node, EvalInputs inputs) {
   const std::size_t rank = inputs[kAttentionQ]->dims().size();
   const AttentionAttrs attrs = ReadAttentionAttrs(node, rank);
   const Tensor q = Transposed(*inputs[kAttentionQ], attrs.q_perm);
+  // Swapping the last axes of K makes the first product q * transpose(k).
   const Tensor k = Transposed(*inputs[kAttentionK], SwappedLast(attrs.k_perm));
   const Tensor v = Transposed(*inputs[kAttentionV], attrs.v_perm);
   const MatMulProblem first{

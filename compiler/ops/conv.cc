@@ -26,6 +26,8 @@ std::vector<Tensor> EvalConv(const Node& node, EvalInputs inputs) {
     const auto b = bias->Values<T>();
     const std::size_t plane =
         y.size() / static_cast<std::size_t>(problem.batch * problem.out_channels);
+    // Y is [batch, channels, plane], so the channel of an element is its plane's number modulo the
+    // channels.
     for (std::size_t i = 0; i < y.size(); ++i) y[i] += b[i / plane % b.size()];
   });
   return outputs;

@@ -35,6 +35,8 @@ struct Axis {
   [[nodiscard]] std::int64_t Offset(std::int64_t tap) const { return tap * dilation - pad; }
   [[nodiscard]] Range Inside(std::int64_t tap) const {
     const std::int64_t offset = Offset(tap);
+    // Position i reads input i * stride + offset. Both bounds are the first i at which that reaches
+    // a limit, 0 or `in`, so both divisions round up.
     const std::int64_t begin = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
     const std::int64_t end = in - offset <= 0 ? 0 : (in - offset + stride - 1) / stride;
     return {std::min(begin, out), std::clamp(end, std::min(begin, out), out)};
@@ -49,6 +51,7 @@ Axes AxesOf(const ConvProblem& problem) {
   const std::size_t rank = problem.in.size();
   for (std::size_t i = 0; i < rank; ++i) {
     const Window& window = problem.window;
+    // The spatial axes of the problem are the last of the three; those before keep size 1.
     axes[3 - rank + i] = {.in = problem.in[i],
                           .out = problem.out[i],
                           .kernel = window.kernel[i],
@@ -126,6 +129,8 @@ void FillColumns(const Axes& axes, std::int64_t channels, const T* x, std::int64
 
 bool IsPointwise(const Axes& axes) {
   return std::all_of(axes.begin(), axes.end(), [](const Axis& axis) {
+    // A dilation of a kernel of size 1 has no effect. Padding at the end alone makes `out` exceed
+    // `in`.
     return axis.kernel == 1 && axis.stride == 1 && axis.pad == 0 && axis.in == axis.out;
   });
 }
@@ -136,6 +141,7 @@ void ConvolveGroup(const Axes& axes, const MatMulProblem& shape, const T* x, con
   const Source<T> weights(w, shape.m, shape.k);
   Target<T> out(y, shape.m, shape.n);
   if (IsPointwise(axes)) {
+    // The input itself is then the im2col matrix.
     out.noalias() = weights * Source<T>(x, shape.k, shape.n);
     return;
   }
@@ -143,6 +149,7 @@ void ConvolveGroup(const Axes& axes, const MatMulProblem& shape, const T* x, con
   const std::int64_t rows = axes[0].out * axes[1].out;
   const std::int64_t step =
       std::clamp<std::int64_t>(kBlockEntries / (shape.k * axes[2].out), 1, rows);
+  // A block holds whole output rows, at least one, even if that row exceeds kBlockEntries.
   Matrix<T> block;
   for (std::int64_t first = 0; first < rows; first += step) {
     block.resize(shape.k, std::min(step, rows - first) * axes[2].out);
@@ -164,14 +171,18 @@ void Convolve(const ConvProblem& problem, const T* x, const T* w, T* y) {
   const MatMulProblem shape{
       .m = problem.out_channels / group, .k = channels * taps, .n = out_plane};
   if (out_plane == 0 || shape.m == 0) return;
+  // Empty sums are 0. The block size of ConvolveGroup would divide by this 0.
   if (shape.k == 0) {
     std::fill_n(y, problem.batch * problem.out_channels * out_plane, T{0});
     return;
   }
   for (std::int64_t i = 0; i < problem.batch * group; ++i) {
     const T* from = x + i * channels * in_plane;
+    // Images and groups are counted together; every image uses the same weights.
     const T* weights = w + i % group * shape.m * shape.k;
     T* to = y + i * shape.m * out_plane;
+    // With one input channel a group (a depthwise convolution), im2col would copy each input once
+    // per tap for a product of only shape.m rows.
     if (channels > 1) {
       ConvolveGroup(axes, shape, from, weights, to);
       continue;

@@ -16,6 +16,7 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
+// Attributes stay below 2^31, so that the product of two of them fits in an i64.
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
 
 Dims SpatialOf(const Shape& shape) {
@@ -59,13 +60,17 @@ Transposed Resolve(const Node& node, const Dims& x_spatial, const Dims& w_kernel
       if (!wanted.empty()) result.out[i] = wanted[i];
       continue;
     }
+    // ConvTranspose-11 defines this size of the output before the removal of pads.
     const std::int64_t full = window.strides[i] * (x_spatial[i] - 1) +
                               (extra.empty() ? 0 : extra[i]) +
                               (window.kernel[i] - 1) * window.dilations[i] + 1;
     const bool same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
     if (!wanted.empty() || same) {
       result.out[i] = wanted.empty() ? x_spatial[i] * window.strides[i] : wanted[i];
+      // An output that exceeds `full` needs no pads; its last entries receive no product.
       const std::int64_t total = std::max<std::int64_t>(full - result.out[i], 0);
+      // ConvTranspose-11 puts the larger half of an odd total at the end only under SAME_UPPER, so
+      // a given output_shape with auto_pad NOTSET puts it at the beginning.
       window.pads_begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
       window.pads_end[i] = total - window.pads_begin[i];
     } else {
@@ -129,6 +134,7 @@ void ScatterColumns(const Transposed& form, const Dims& in, std::int64_t channel
   for (std::int64_t row = 0; row < channels * taps; ++row) {
     T* to = y + row / taps * plane;
     for (std::int64_t at = 0; at < positions; ++at, ++columns) {
+      // The target is an offset in the output plane, or -1 for a place that the pads cut off.
       std::int64_t target = 0;
       for (std::size_t i = 0; i < rank && target >= 0; ++i) {
         const std::int64_t tap = row % taps / kernel_strides[i] % form.window.kernel[i];
@@ -157,6 +163,7 @@ void ConvTransposeInto(const Node& node, EvalInputs inputs, Tensor& y) {
   std::vector<T> weights(static_cast<std::size_t>(problem.m * problem.k));
   T* to = y.MutableValues<T>().data();
   for (std::int64_t i = 0; i < x_dims[0] * group; ++i) {
+    // W has the channels of X as rows, but the product needs them as columns.
     const T* w = inputs[1]->Values<T>().data() + i % group * problem.m * problem.k;
     for (std::int64_t m = 0; m < problem.m; ++m) {
       for (std::int64_t k = 0; k < problem.k; ++k) {
@@ -187,6 +194,7 @@ double ConvTransposeFlops(const Node& /*node*/, std::span<const ValueType> in,
                           std::span<const ValueType> out) {
   const auto w = in[1].shape ? StaticDims(*in[1].shape) : std::nullopt;
   if (!w || w->size() < 3) return 0.0;
+  // Every element of X is multiplied by all weights of its input channel.
   const auto each = static_cast<double>(ElementCount(Dims(w->begin() + 1, w->end())));
   return 2.0 * ElementsOf(in[0]) * each + (in.size() > 2 ? ElementsOf(out[0]) : 0.0);
 }

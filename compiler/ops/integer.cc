@@ -34,6 +34,7 @@ std::vector<Tensor> EvalBitShift(const Node& node, EvalInputs inputs) {
     BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0], [&](T a, T b) {
       const auto value = static_cast<std::uint64_t>(a);
       const auto by = static_cast<std::uint64_t>(b);
+      // C++ leaves a shift by the width of the operand or more undefined.
       if (by >= 8 * sizeof(T)) return T{0};
       return static_cast<T>(left ? value << by : value >> by);
     });
@@ -59,6 +60,7 @@ std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
       } else {
         if (b == T{0}) RejectNode(node, "divides an integer by zero");
         if constexpr (std::is_signed_v<T>) {
+          // lowest() % -1 is undefined, because the quotient overflows.
           if (b == T{-1}) return T{0};
         }
         const auto rest = static_cast<T>(a % b);
@@ -107,6 +109,7 @@ std::vector<double> ConvSums(const Node& node, const Tensor& x, const Tensor& w,
                              const std::vector<double>& x_zero, const std::vector<double>& w_zero,
                              const Tensor& y) {
   const ConvProblem problem = ConvProblemOf(node, x, w, y);
+  // Subtracting the zero point first makes the padding, a 0 here, equal to the zero point of X.
   const std::vector<double> from = Centered(x, x_zero, x.size());
   const std::vector<double> weights =
       Centered(w, w_zero, w.dims()[0] == 0 ? 1 : w.size() / w.dims()[0]);
@@ -118,6 +121,8 @@ std::vector<double> ConvSums(const Node& node, const Tensor& x, const Tensor& w,
 void StoreI32(const std::vector<double>& sums, Tensor& y) {
   const auto to = y.MutableValues<std::int32_t>();
   for (std::size_t i = 0; i < to.size(); ++i) {
+    // i64 to i32 wraps modulo 2^32, as sums of 32 bits do. From double to i32, a sum beyond i32
+    // would be undefined.
     to[i] = static_cast<std::int32_t>(static_cast<std::int64_t>(sums[i]));
   }
 }
@@ -136,6 +141,7 @@ Tensor Product(const Node& node, const Tensor& a, const Tensor& b,
                const std::vector<double>& a_zero, const std::vector<double>& b_zero) {
   if (a.dims().size() < 2 || b.dims().size() < 2) RejectNode(node, "needs matrices");
   Tensor left(DType::kF64, a.dims());
+  // A zero point belongs to a row of A, whose elements are consecutive, or to a column of B.
   const std::vector<double> rows = Centered(a, a_zero, a.dims().back());
   std::copy(rows.begin(), rows.end(), left.MutableValues<double>().begin());
   Tensor right(DType::kF64, b.dims());
@@ -226,6 +232,8 @@ std::vector<Tensor> EvalQLinearConv(const Node& node, EvalInputs inputs) {
   if (const Tensor* bias = InputAt(inputs, kBias); bias != nullptr) {
     if (bias->size() != y.dims()[1]) RejectNode(node, "the bias must have one entry a channel");
     for (std::int64_t i = 0; i < y.size(); ++i) {
+      // QLinearConv-10: the bias has the scale x_scale * w_scale and no zero point, so it adds to
+      // the sums.
       sums[static_cast<std::size_t>(i)] += NumberAt(*bias, i / plane % y.dims()[1]);
     }
   }
@@ -271,9 +279,11 @@ std::vector<Tensor> EvalDynamicQuantize(const Node& node, EvalInputs inputs) {
     least = std::min(least, value);
     most = std::max(most, value);
   }
+  // DynamicQuantizeLinear-11 computes the scale and the quotients below in f32, as X is.
   const float scale = (most - least) / 255.0F;
   const QuantRange range = RangeOf(DType::kU8);
   const std::int64_t zero =
+      // X of zeros alone, or without an element, has no range: all its quantized values are 0.
       scale == 0.0F ? 0 : QuantizeScaled(static_cast<double>(-least / scale), 0, range);
   const auto y = outputs[0].MutableValues<std::uint8_t>();
   for (std::size_t i = 0; i < y.size(); ++i) {

@@ -31,6 +31,7 @@ std::vector<ValueType> InferLayerNorm(const InferInput& in) {
   }
   ValueType y = SameAsFirst(in)[0];
   ValueType statistic{.dtype = y.dtype, .shape = y.shape};
+  // LayerNormalization-17 gives the statistics in f32 under stash_type 1, also for f16 and bf16.
   if (y.dtype != DType::kUndefined && y.dtype != DType::kF64) statistic.dtype = DType::kF32;
   if (statistic.shape) {
     const std::size_t axis = AxisOf(node, statistic.shape->size());
@@ -38,6 +39,7 @@ std::vector<ValueType> InferLayerNorm(const InferInput& in) {
     for (std::size_t i = 1; i < in.types.size(); ++i) {
       const Shape* given = ShapeOf(in, i);
       if (given == nullptr) continue;
+      // Scale and bias broadcast to X, but X must not grow.
       const Shape joined = BroadcastShapes(node, *y.shape, *given);
       bool stretches = joined.size() == y.shape->size();
       for (std::size_t k = 0; stretches && k < joined.size(); ++k) {
@@ -89,6 +91,7 @@ void LayerNormInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& out
   double mean = 0.0;
   double factor = 1.0;
   ForEachRow(x.dims(), {scale_strides, bias_strides}, [&](std::span<const std::int64_t> offsets) {
+    // `count` is a multiple of a row, so the statistics change only at the beginning of a row.
     if (at % count == 0) {
       std::tie(mean, factor) = Statistics(from + at, count, epsilon);
       means[at / count] = static_cast<T>(mean);
@@ -99,6 +102,7 @@ void LayerNormInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& out
       const auto scale =
           inputs[1]
               ->Values<T>()[static_cast<std::size_t>(offsets[0] + step * scale_strides.back())];
+      // Everything is in double, so the result rounds once.
       double value = (static_cast<double>(from[at]) - mean) * factor * static_cast<double>(scale);
       if (bias != nullptr) {
         value += static_cast<double>(
@@ -195,6 +199,7 @@ std::vector<Tensor> EvalLpNorm(const Node& node, EvalInputs inputs) {
     const T* from = x.Values<T>().data();
     T* to = outputs[0].template MutableValues<T>().data();
     for (std::int64_t line = 0; line < x.size() / count; ++line) {
+      // A line starts at one of `stride` positions in a block of stride * count elements.
       const std::int64_t begin = line / stride * stride * count + line % stride;
       double sum = 0.0;
       for (std::int64_t i = 0; i < count; ++i) {
@@ -203,6 +208,7 @@ std::vector<Tensor> EvalLpNorm(const Node& node, EvalInputs inputs) {
       }
       const double norm = squares ? std::sqrt(sum) : sum;
       for (std::int64_t i = begin; i < begin + count * stride; i += stride) {
+        // A line of zeros stays 0 instead of 0 / 0.
         to[i] = norm == 0.0 ? T{0} : static_cast<T>(static_cast<double>(from[i]) / norm);
       }
     }
@@ -232,6 +238,8 @@ std::vector<Tensor> EvalLrn(const Node& node, EvalInputs inputs) {
     T* y = outputs[0].template MutableValues<T>().data();
     for (std::int64_t i = 0; i < outputs[0].size(); ++i) {
       const std::int64_t c = i / plane % dims[1];
+      // LRN-13: from c - floor((size - 1) / 2) to c + ceil((size - 1) / 2), and ceil((size - 1) /
+      // 2) = size / 2.
       const std::int64_t first = std::max<std::int64_t>(c - (size - 1) / 2, 0);
       const std::int64_t last = std::min<std::int64_t>(c + size / 2, dims[1] - 1);
       double sum = 0.0;
@@ -240,6 +248,8 @@ std::vector<Tensor> EvalLrn(const Node& node, EvalInputs inputs) {
         sum += value * value;
       }
       y[i] = static_cast<T>(static_cast<double>(x[i]) /
+                            // LRN-13 divides by `size` even at the borders, where fewer channels
+                            // are summed.
                             std::pow(bias + alpha / static_cast<double>(size) * sum, beta));
     }
   });

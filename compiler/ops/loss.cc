@@ -12,6 +12,7 @@
 namespace msc {
 namespace {
 
+// The lowest i64 is never a class, so by default no label is ignored.
 constexpr std::int64_t kNoLabel = std::numeric_limits<std::int64_t>::min();
 
 std::string ReductionOf(const Node& node) {
@@ -35,6 +36,7 @@ std::vector<ValueType> InferLoss(const InferInput& in) {
       RejectNode(node, "labels " + ToString(*labels) + " do not fit " + ToString(*x));
     }
     for (std::size_t i = 0; i < labels->size(); ++i) {
+      // Labels have the axes of X except axis 1, the classes.
       (void)MergeDims(node, (*labels)[i], (*x)[i == 0 ? 0 : i + 1]);
     }
   }
@@ -66,6 +68,7 @@ void LossInto(const Node& node, std::span<const T> x, EvalInputs inputs, Tensor&
   double total = 0.0;
   for (std::int64_t i = 0; i < inputs[1]->size(); ++i) {
     const auto label = static_cast<std::int64_t>(NumberAt(*inputs[1], i));
+    // An ignored label adds neither to the sum nor to the divisor of "mean".
     if (label == ignored) continue;
     if (label < 0 || label >= classes) {
       RejectNode(node, "label " + std::to_string(label) + " is outside of " +
@@ -78,6 +81,7 @@ void LossInto(const Node& node, std::span<const T> x, EvalInputs inputs, Tensor&
     sum += loss;
     total += weight;
   }
+  // NegativeLogLikelihoodLoss-13: the mean is weighted, so it divides by the sum of weights.
   if (reduction == "mean") to[0] = static_cast<T>(sum / total);
   if (reduction == "sum") to[0] = static_cast<T>(sum);
 }

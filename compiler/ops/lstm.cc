@@ -19,6 +19,7 @@ void CheckAttributes(const Node& node) {
   const std::vector<std::string> plain = {"Sigmoid", "Tanh", "Tanh"};
   const auto activations = AttrOr(node, "activations", std::vector<std::string>{});
   for (std::size_t i = 0; i < activations.size(); ++i) {
+    // A bidirectional LSTM lists the three activations once per direction.
     if (activations[i] == plain[i % plain.size()]) continue;
     RejectNode(node, "activations other than Sigmoid, Tanh and Tanh are not supported");
   }
@@ -140,6 +141,7 @@ Weights<T> ReadWeights(EvalInputs inputs, std::size_t direction) {
   weights.peepholes.resize(3 * weights.hidden);
   if (const Tensor* bias = InputAt(inputs, kLstmB); bias != nullptr) {
     const auto from = bias->Values<T>().subspan(direction * 2 * rows, 2 * rows);
+    // Every gate adds both biases, so their sum suffices.
     for (std::size_t i = 0; i < rows; ++i) weights.bias[i] = from[i] + from[rows + i];
   }
   if (const Tensor* peepholes = InputAt(inputs, kLstmP); peepholes != nullptr) {
@@ -190,6 +192,7 @@ void Step(const Weights<T>& weights, std::span<const T> x, State<T>& state) {
     const T i = Sigmoid(gate(kLstmGateI) + peep(kLstmGateI));
     const T f = Sigmoid(gate(kLstmGateF) + peep(kLstmGateF));
     state.c[k] = f * state.c[k] + i * std::tanh(gate(kLstmGateC));
+    // LSTM-14: the peephole of o, unlike those of i and f, sees the new cell state.
     const T o = Sigmoid(gate(kLstmGateO) + peep(kLstmGateO));
     state.h[k] = o * std::tanh(state.c[k]);
   }
@@ -229,9 +232,11 @@ void LstmInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& outputs)
       State<T> state{initial(kLstmH), initial(kLstmC), std::vector<T>(kLstmGates * hidden)};
       const std::size_t length = LengthOf(node, inputs, n, steps);
       for (std::size_t s = 0; s < length; ++s) {
+        // A reverse direction starts at the end of its own sequence, not in the padding behind it.
         const std::size_t t = reverse || d == 1 ? length - 1 - s : s;
         Step(weights, x.Values<T>().subspan((t * batch + n) * weights.inputs, weights.inputs),
              state);
+        // Y is zeroed, so steps behind the end of a sequence stay 0.
         std::copy(
             state.h.begin(), state.h.end(),
             y.begin() + static_cast<std::ptrdiff_t>(((t * directions + d) * batch + n) * hidden));

@@ -46,6 +46,7 @@ std::vector<Tensor> EvalBatchNorm(const Node& node, EvalInputs inputs) {
     for (std::size_t i = 2; i < dims.size(); ++i) plane *= static_cast<std::size_t>(dims[i]);
     for (std::size_t i = 0; i < y.size(); ++i) {
       const std::size_t c = i / plane % scale.size();
+      // The factor is in double, so that the result rounds once.
       const double factor =
           static_cast<double>(scale[c]) / std::sqrt(static_cast<double>(variance[c]) + epsilon);
       y[i] = static_cast<T>((static_cast<double>(x[i]) - static_cast<double>(mean[c])) * factor +
@@ -66,6 +67,8 @@ void RegisterNormOps(OpRegistry& ops) {
            .infer = InferBatchNorm,
            .eval = ViaF32(EvalBatchNorm),
            .flops = [](const Node& /*node*/, std::span<const ValueType> /*in*/,
+                       // The factor of a channel is not counted: an element takes one product and
+                       // one sum.
                        std::span<const ValueType> out) { return 2.0 * ElementsOf(out[0]); }});
 }
 

@@ -35,6 +35,7 @@ std::vector<Tensor> EvalMaxPool(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferMaxPool, node, inputs);
   const PoolProblem problem = ProblemOf(node, PoolKind::kMax, *inputs[0], outputs[0]);
   WithNumber(node, inputs[0]->dtype(), [&]<class T>() {
+    // Pool is instantiated for these types alone, the ones that MaxPool-12 allows.
     if constexpr (std::is_floating_point_v<T> || sizeof(T) == 1) {
       const std::span<std::int64_t> argmax = outputs[1].MutableValues<std::int64_t>();
       Pool(problem, inputs[0]->Values<T>().data(), outputs[0].template MutableValues<T>().data(),
@@ -82,6 +83,7 @@ std::vector<Tensor> EvalGlobalPool(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferGlobalPool, node, inputs);
   const Dims& dims = inputs[0]->dims();
   const std::int64_t plane = ElementCount(Tail(dims));
+  // The pool covers whole planes, so their axes can be seen as one.
   const PoolProblem problem{.kind = kKind,
                             .planes = dims[0] * dims[1],
                             .in = {plane},

@@ -23,12 +23,15 @@ Reach ReachOf(const PoolProblem& problem, std::size_t axis, std::int64_t positio
   Reach reach;
   reach.step = window.dilations[axis];
   reach.begin = position * window.strides[axis] - window.pads_begin[axis];
+  // Tap t lies at begin + t * step, so the number of taps below a limit rounds up.
   const auto taps_below = [&](std::int64_t limit) {
     const std::int64_t room = limit - reach.begin;
     return room <= 0 ? 0 : std::min(window.kernel[axis], (room + reach.step - 1) / reach.step);
   };
   reach.first = taps_below(0);
   reach.last = std::max(reach.first, taps_below(problem.in[axis]));
+  // The limit ends the count before the extra padding of ceil_mode, which AveragePool-11 does not
+  // count.
   reach.counted = taps_below(problem.in[axis] + window.pads_end[axis]);
   return reach;
 }
@@ -77,6 +80,7 @@ void Pool(const PoolProblem& problem, const T* x, T* y, std::int64_t* argmax) {
   std::copy(problem.out.begin(), problem.out.end(), out.end() - static_cast<std::ptrdiff_t>(rank));
   const std::int64_t in_plane = in[0] * in[1] * in[2];
   const std::int64_t out_plane = out[0] * out[1] * out[2];
+  // All planes share the windows, so these are computed once per position.
   for (std::int64_t position = 0; position < out_plane; ++position) {
     const std::array<std::int64_t, 3> at{position / (out[1] * out[2]), position / out[2] % out[1],
                                          position % out[2]};
@@ -103,10 +107,14 @@ void Pool(const PoolProblem& problem, const T* x, T* y, std::int64_t* argmax) {
       std::int64_t best = -1;
       to = LowestOf<T>();
       ForEachElement(reaches, in, [&](std::int64_t index) {
+        // The first element always counts, so that a window of only -infinity has a position;
+        // afterwards a greater element or the first NaN replaces the maximum.
         if (best >= 0 && !(from[index] > to) && !(IsNan(from[index]) && !IsNan(to))) return;
         to = from[index];
         best = index;
       });
+      // A dilated window can step over the whole input and have no element; 0 is then a valid
+      // position.
       if (argmax != nullptr) argmax[plane * out_plane + position] = std::max<std::int64_t>(best, 0);
     }
   }

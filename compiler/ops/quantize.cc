@@ -25,6 +25,8 @@ std::int64_t QuantizeScaled(double scaled, std::int64_t zero_point, QuantRange r
   // Clamp before the conversion: an infinite double has no integer value.
   const auto offset = static_cast<double>(zero_point);
   const double clamped =
+      // QuantizeLinear-13 adds the zero point after the rounding. nearbyint rounds ties to even: no
+      // code in this process changes the rounding mode.
       std::clamp(std::nearbyint(scaled) + offset, static_cast<double>(range.least),
                  static_cast<double>(range.most));
   return static_cast<std::int64_t>(clamped);
@@ -86,6 +88,7 @@ class Scales {
  public:
   Scales(const Node& node, EvalInputs inputs) : scales_(inputs[1]->Values<float>()) {
     for (const float scale : scales_) {
+      // The negated comparison also rejects NaN.
       if (!(scale > 0.0F) || std::isinf(scale)) {
         RejectNode(node, "scales must be positive and finite");
       }
@@ -141,6 +144,7 @@ std::vector<Tensor> EvalDequantize(const Node& node, EvalInputs inputs) {
     const auto y = outputs[0].template MutableValues<float>();
     for (std::size_t i = 0; i < y.size(); ++i) {
       const std::size_t at = scales.At(i);
+      // The difference of two i32 can exceed i32, hence i64.
       const std::int64_t offset = static_cast<std::int64_t>(x[i]) - scales.zero(at);
       y[i] = static_cast<float>(offset) * scales.scale(at);
     }
@@ -174,6 +178,7 @@ std::vector<ValueType> InferCast(const InferInput& in) {
 template <class To, class From>
 To Convert(From x) {
   if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    // C++ leaves the conversion undefined if the integer type lacks the truncated value.
     if (std::isnan(x)) return 0;
     // As a From, the upper limit of To may round up to a value beyond To, hence >=.
     if (x >= static_cast<From>(std::numeric_limits<To>::max())) {
@@ -213,6 +218,7 @@ std::vector<Tensor> EvalCast(const Node& node, EvalInputs inputs) {
   const DType to = InferFor(InferCast, node, inputs).front().dtype;
   const Tensor& x = *inputs[0];
   if (x.dtype() == to) return {x};
+  // f16 and bf16 have no C++ type here, so casts from and to them go through f32.
   const bool half = Computed(x.dtype()) != x.dtype();
   const Tensor wide = half ? ToF32(x) : CastTo(node, x, Computed(to));
   const Tensor y = half ? CastTo(node, wide, Computed(to)) : wide;

@@ -24,6 +24,7 @@ std::optional<std::vector<std::size_t>> AxesOf(const InferInput& in, std::size_t
   if (!axes.empty()) return NormalAxes(node, axes, rank);
   std::vector<std::size_t> all(rank);
   std::iota(all.begin(), all.end(), std::size_t{0});
+  // ReduceSum-13: an empty list of axes means all axes, unless this attribute makes it none.
   if (AttrOr(node, "noop_with_empty_axes", std::int64_t{0}) != 0) all.clear();
   return all;
 }
@@ -66,6 +67,7 @@ struct SumStep {
     if constexpr (std::is_floating_point_v<T>) {
       return a + b;
     } else {
+      // Unsigned arithmetic wraps around; an overflow of signed integers is undefined.
       return static_cast<T>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
     }
   }
@@ -113,7 +115,9 @@ struct LogAddStep {
   static constexpr double kStart = -std::numeric_limits<double>::infinity();
   template <class T>
   static T Apply(T a, T b) {
+    // log(exp(a) + exp(b)) = most + log(1 + exp(-|a - b|)): exp takes a number of at most 0.
     const T most = std::max(a, b);
+    // The difference of two equal infinities would be NaN.
     if (std::isinf(static_cast<double>(most))) return most;
     return static_cast<T>(
         static_cast<double>(most) +
@@ -131,9 +135,12 @@ double Finished(const std::string& op, double sum, double each) {
 /// Folds the elements of x into their outputs; floats in double, integers in their own type.
 template <class Step, class T>
 void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) {
+  // Sums of f32 are kept in double, so that the order of the elements hardly matters; they round to
+  // f32 once, at the end.
   using Sum = std::conditional_t<std::is_floating_point_v<T>, double, T>;
   const auto from = x.Values<T>();
   const auto to = y.MutableValues<T>();
+  // No start value of Max and Min fits every type, so their first element begins the result.
   constexpr bool kHasStart = requires {
     Step::kStart;
   };
@@ -143,6 +150,7 @@ void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) 
   if (!kHasStart && from.empty() && !to.empty()) {
     RejectNode(node, "cannot reduce the empty tensor " + ToString(x.dims()));
   }
+  // X is read in memory order. Reduced axes have stride 0 in Y, so their elements meet in one sum.
   const Dims strides = BroadcastStrides(kept, x.dims());
   const std::int64_t row = x.dims().empty() ? 1 : x.dims().back();
   const std::int64_t step = x.dims().empty() ? 0 : strides.back();
@@ -155,6 +163,7 @@ void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) 
       begun[place] = true;
     }
   });
+  // All outputs reduce equally many elements.
   const double each =
       to.empty() ? 1.0 : static_cast<double>(from.size()) / static_cast<double>(to.size());
   for (std::size_t i = 0; i < to.size(); ++i) {
@@ -235,6 +244,7 @@ std::vector<Tensor> EvalSoftmax(const Node& node, EvalInputs inputs) {
   WithFloat(node, x.dtype(), [&]<class T>() {
     const T* from = x.Values<T>().data();
     T* to = outputs[0].template MutableValues<T>().data();
+    // A line starts at one of `stride` positions in a block of stride * count elements.
     for (std::int64_t line = 0; line < x.size() / count; ++line) {
       const std::int64_t begin = line / stride * stride * count + line % stride;
       SoftmaxLine(from + begin, to + begin, {count, stride}, kForm);

@@ -54,11 +54,13 @@ std::vector<ValueType> InferResize(const InferInput& in) {
   if (scales && scales->size() == x->size()) {
     for (std::size_t i = 0; i < y.size(); ++i) {
       const float scale = (*scales)[i];
+      // The negated comparison also rejects NaN.
       if (!(scale > 0.0F) || std::isinf(scale)) RejectNode(node, "scales must be positive");
       const std::int64_t size = (*x)[i].size();
       const float grown = std::floor(static_cast<float>(size) * scale);
       if (grown >= static_cast<float>(kMaxExtent))
         RejectNode(node, "its output would be too large");
+      // A symbolic size survives a scale of 1; an unknown `size` is -1 and gives no output size.
       if (scale == 1.0F) {
         y[i] = (*x)[i];
       } else if (size >= 0) {
@@ -89,6 +91,7 @@ double SourcePosition(const std::string& mode, const AxisMap& axis, std::int64_t
   const auto in = static_cast<double>(axis.in);
   const auto out = static_cast<double>(axis.out);
   if (mode == "asymmetric") return x / axis.scale;
+  // An output of one entry has no second corner: dividing by out - 1 would be 0 / 0.
   if (mode == "align_corners") return axis.out == 1 ? 0.0 : x * (in - 1.0) / (out - 1.0);
   if (mode == "tf_crop_and_resize") {
     if (axis.out == 1) return 0.5 * (axis.roi_start + axis.roi_end) * (in - 1.0);
@@ -96,12 +99,14 @@ double SourcePosition(const std::string& mode, const AxisMap& axis, std::int64_t
            x * (axis.roi_end - axis.roi_start) * (in - 1.0) / (out - 1.0);
   }
   if (mode == "pytorch_half_pixel" && axis.out == 1) return 0.0;
+  // Coordinates are those of the centers of the entries, 0.5 behind their beginnings.
   return (x + 0.5) / axis.scale - 0.5;
 }
 
 double RoundAs(const std::string& mode, double x) {
   if (mode == "floor") return std::floor(x);
   if (mode == "ceil") return std::ceil(x);
+  // A tie, x.5, rounds up by floor(x + 0.5) and down by ceil(x - 0.5).
   return mode == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
 }
 
@@ -138,17 +143,20 @@ class Resampler {
       return taps;
     }
     const double base = std::floor(x);
+    // Linear reads the entries around x, cubic one more on both sides.
     const int first = mode_ == "linear" ? 0 : -1;
     taps.count = mode_ == "linear" ? 2 : 4;
     double sum = 0.0;
     for (std::size_t i = 0; i < taps.count; ++i) {
       const double index = base + first + static_cast<double>(i);
       const bool inside = index >= 0.0 && index < static_cast<double>(axis.in);
+      // Resize-13 repeats the border entry outside, unless exclude_outside makes its weight 0.
       taps.index[i] = clamp(index);
       taps.weight[i] = mode_ == "linear" ? 1.0 - std::abs(x - index) : Cubic(a_, x - index);
       if (excludes_ && !inside) taps.weight[i] = 0.0;
       sum += taps.weight[i];
     }
+    // Resize-13: the weights that remain are scaled to the sum 1.
     if (excludes_ && sum != 0.0) {
       for (double& weight : taps.weight) weight /= sum;
     }
@@ -187,6 +195,7 @@ Field ResampleAxis(const Resampler& resampler, const AxisMap& axis, const Field&
         for (std::size_t t = 0; t < taps.count; ++t) {
           const std::size_t source = (o * in + static_cast<std::size_t>(taps.index[t])) * inner + i;
           sum += taps.weight[t] * from.values[source];
+          // An output is outside if its position is outside along any axis.
           outside = outside || (!from.outside.empty() && from.outside[source]);
         }
         const std::size_t target = (o * out + at) * inner + i;
@@ -208,6 +217,8 @@ std::vector<Tensor> EvalResize(const Node& node, EvalInputs inputs) {
   const Tensor* scales = InputAt(inputs, kScales);
   const Tensor* roi = InputAt(inputs, kRoi);
   const auto rank = static_cast<std::int64_t>(x.dims().size());
+  // The axes are resampled one after another: the weight of an input is the product of its weights
+  // along the axes. Values stay in double and round once, at the end.
   Field field;
   for (std::int64_t i = 0; i < x.size(); ++i) field.values.push_back(NumberAt(x, i));
   std::size_t outer = 1;
@@ -215,11 +226,13 @@ std::vector<Tensor> EvalResize(const Node& node, EvalInputs inputs) {
     const auto at = static_cast<std::size_t>(i);
     AxisMap axis{.in = x.dims()[at], .out = y.dims()[at]};
     axis.scale = static_cast<double>(axis.out) / static_cast<double>(axis.in);
+    // Resize-13 uses the given scale, not out / in, which the rounding of `out` has changed.
     if (scales != nullptr && scales->size() == rank) axis.scale = NumberAt(*scales, i);
     if (roi != nullptr && roi->size() == 2 * rank) {
       axis.roi_start = NumberAt(*roi, i);
       axis.roi_end = NumberAt(*roi, rank + i);
     }
+    // Only a crop moves the entries of an axis that keeps its size at scale 1.
     if (axis.in != axis.out || axis.scale != 1.0 || resampler.crops()) {
       const std::size_t inner = field.values.size() / (outer * static_cast<std::size_t>(axis.in));
       field = ResampleAxis(resampler, axis, field, outer, inner);
@@ -263,6 +276,7 @@ void RegisterResizeOps(OpRegistry& ops) {
        .flops = [](const Node& node, std::span<const ValueType> /*in*/,
                    std::span<const ValueType> out) {
          const std::string mode = AttrOr(node, "mode", std::string("nearest"));
+         // Images are resized along two axes: 2 * 2 or 4 * 4 taps, each with a product and a sum.
          const double taps = mode == "nearest" ? 0.0 : mode == "linear" ? 8.0 : 32.0;
          return taps * ElementsOf(out[0]);
        }});

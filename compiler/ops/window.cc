@@ -8,6 +8,7 @@
 namespace msc {
 namespace {
 
+// Attributes stay below 2^31, so that the product of two of them fits in an i64.
 constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
 
 std::vector<std::int64_t> ReadList(const Node& node, const std::string& name, std::size_t count,
@@ -38,10 +39,13 @@ void ResolveAutoPad(const Node& node, const Dims& x_spatial, Window& window) {
     window.pads_end[i] = 0;
     if (mode == "VALID" || x_spatial[i] < 0) continue;
     const std::int64_t stride = window.strides[i];
+    // Conv-11 keeps ceil(size / stride) positions under SAME_*; the pads are what these need.
     const std::int64_t positions = (x_spatial[i] + stride - 1) / stride;
     const std::int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1;
     const std::int64_t total =
         std::max<std::int64_t>((positions - 1) * stride + extent - x_spatial[i], 0);
+    // The larger half of an odd total goes to the end under SAME_UPPER, to the beginning under
+    // SAME_LOWER.
     const std::int64_t small = total / 2;
     window.pads_begin[i] = mode == "SAME_UPPER" ? small : total - small;
     window.pads_end[i] = total - window.pads_begin[i];
@@ -87,6 +91,8 @@ std::int64_t WindowPositions(const Window& window, std::size_t axis, std::int64_
   const std::int64_t room = size + window.pads_begin[axis] + window.pads_end[axis] - extent;
   if (room < 0) return 0;
   std::int64_t positions = room / stride + 1;
+  // One more window counts if it exceeds the end but starts before the end padding: a later one
+  // would read padding alone.
   if (rounding == Rounding::kCeil && room % stride != 0 &&
       positions * stride < size + window.pads_begin[axis]) {
     ++positions;

@@ -9,6 +9,7 @@
 namespace msc {
 namespace {
 
+// The kernels loop over depth, height and width.
 constexpr std::size_t kMaxSpatial = 3;
 
 /// Returns the sizes of dims[2...]; -1 if unknown.
@@ -42,6 +43,7 @@ void AppendPositions(const Node& node, const Window& window, const Dims& x_spati
 }  // namespace
 
 std::vector<AttrSpec> WindowAttrs(WindowKind kind) {
+  // An empty list stands for a value that ReadWindow derives.
   const std::vector<std::int64_t> derived;
   std::vector<AttrSpec> attrs{{.name = "auto_pad", .otherwise = std::string("NOTSET")},
                               {.name = "kernel_shape", .otherwise = derived},
@@ -121,6 +123,7 @@ ConvProblem ConvProblemOf(const Node& node, const Tensor& x, const Tensor& w, co
 double ConvFlops(const Node& node, std::span<const ValueType> in, std::span<const ValueType> out) {
   const double y = ElementsOf(out[0]);
   const auto w = in[1].shape ? StaticDims(*in[1].shape) : std::nullopt;
+  // The weights of one output channel, C / group * kernel, are the products per output.
   if (!w || w->empty() || w->front() == 0) return 0.0;
   const double per_output = ElementsOf(in[1]) / static_cast<double>(w->front());
   const bool biased = node.HasInput(2);
@@ -154,6 +157,7 @@ std::optional<Shape> GlobalPoolOutputShape(const InferInput& in) {
   y[0] = (*x)[0];
   y[1] = (*x)[1];
   for (std::size_t i = 2; i < x->size(); ++i) {
+    // An average would be 0 / 0, and a maximum would have no element.
     if ((*x)[i] == Dim(0)) {
       RejectNode(*in.node, "cannot pool the empty planes of " + ToString(*x));
     }
