@@ -117,6 +117,7 @@ View PlaceOfB(native::Lowering& lowering, const Plan& plan) {
     const auto n = static_cast<std::size_t>(plan.product.n);
     const auto k = static_cast<std::size_t>(plan.product.k);
     for (std::size_t i = 0; i < n; ++i) {
+      // Given [n, k], needed [k, n].
       for (std::size_t j = 0; j < k; ++j) to[j * n + i] = from[i * k + j];
     }
   });
@@ -159,6 +160,7 @@ void LowerProduct(native::Lowering& lowering, const native::Group& group, const 
   const double flops = 2.0 * static_cast<double>(parts) * static_cast<double>(p.m) *
                        static_cast<double>(p.n) * static_cast<double>(p.k);
 
+  // If threads share the products, each product is followed by its closing loops.
   KernelWriter writer = lowering.Writer("product");
   Body body =
       writer.Loop(parts, shared ? LoopKind::kParallel : LoopKind::kSerial, [&](const Expr& part) {
@@ -171,6 +173,7 @@ void LowerProduct(native::Lowering& lowering, const native::Group& group, const 
   lowering.AddCall(std::move(writer), std::move(body), flops, label);
   if (!closes || shared) return;
 
+  // If each product uses all threads, the closing loops are a kernel whose rows the threads share.
   KernelWriter closer = lowering.Writer("close");
   Body rows = closer.Loop(Entries(plan.seen, plan.rows), LoopKind::kParallel, [&](const Expr& row) {
     Body inside;

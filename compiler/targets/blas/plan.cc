@@ -49,6 +49,8 @@ std::optional<Plan> PlanConv(const Graph& graph, const Node& node, Plan plan) {
   }
   const std::int64_t channels = w->at(0);
   const std::int64_t plane = ElementCount({x->begin() + 2, x->end()});
+  // A convolution over single pixels is weights [m, k] times an image [k, pixels] as it lies in
+  // memory.
   plan.a = node.inputs[1];
   plan.b = node.inputs[0];
   plan.product = {.m = channels / window.group, .n = plane, .k = w->at(1)};
@@ -104,6 +106,7 @@ std::optional<Plan> PlanGemm(const Graph& graph, const Node& node, Plan plan) {
   plan.beta = AttrOr(node, "beta", 1.0F);
   plan.start = node.Input(2);
   if (plan.start != kNoValue && !DimsOf(graph, plan.start)) return std::nullopt;
+  // The product is computed with alpha 1 and beta 0; the loops that follow multiply and add.
   plan.closes = plan.alpha != 1 || plan.start != kNoValue;
   return plan;
 }

@@ -13,6 +13,7 @@ namespace {
 
 // Tile of C, and the part of k that is summed at once: the part of B stays in the first two caches.
 // libxsmm is column-major, so our n is its m.
+// 256 x 64 entries of B are 64 KiB, a tile of C 8 KiB.
 constexpr std::int64_t kRows = 32;
 constexpr std::int64_t kColumns = 64;
 constexpr std::int64_t kDepth = 256;
@@ -37,6 +38,8 @@ Kernel Dispatch(const kernel::Sgemm& p, std::int64_t rows, std::int64_t columns,
 class Kernels {
  public:
   explicit Kernels(const kernel::Sgemm& p) : p_(p) {
+    // Bits of an index: 1 for the last rows, 2 for the last columns, 4 for the last part of k, 8
+    // for every part of k but the first.
     for (std::size_t i = 0; i < made_.size(); ++i) {
       const std::int64_t rows = Side(p.m, kRows, (i & 1U) != 0);
       const std::int64_t columns = Side(p.n, kColumns, (i & 2U) != 0);

@@ -95,6 +95,7 @@ bool LowerSlice(Lowering& lowering, const Node& node) {
       node.HasInput(4) ? Integers(graph, node, 4) : std::optional(std::vector<std::int64_t>());
   if (!starts || !axes || !steps) return false;
   View x = lowering.Where(node.inputs[0]);
+  // The dims of the result are known, so the ends need not be read.
   const Dims out = lowering.DimsOf(node.outputs[0]);
   for (std::size_t i = 0; i < starts->size(); ++i) {
     const auto axis = AxisOf(axes->empty() ? static_cast<std::int64_t>(i) : axes->at(i), x.rank());
@@ -140,6 +141,7 @@ bool LowerConcat(Lowering& lowering, const Node& node) {
     const std::int64_t count = from.dims[*axis];
     const View to = Slice(out, *axis, begin, count);
     begin += count;
+    // PlanLayouts may have made the producer of the part write it to its place.
     const bool there = from.buffer == to.buffer && from.offset == to.offset;
     if (count == 0 || there) continue;
     lowering.AddCopy(from, to, {.name = node.name, .nodes = {node.name}});

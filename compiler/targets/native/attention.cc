@@ -101,6 +101,7 @@ void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double sc
   const kernel::BufferRef buffer = writer.Use(scores, Access::kScratch);
   const std::int64_t columns = scores.dims[1];
   RowWriter row(writer, lanes, columns);
+  // Every row in place: it holds scores, then exponentials, then weights.
   writer.Loop(scores.dims[0], body, [&](const Expr& r) {
     Body inside;
     const Expr first = writer.Bind(Int(scores.offset) + r * scores.strides[0], inside);
@@ -112,6 +113,8 @@ void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double sc
           {kernel::Store{.buffer = buffer, .index = first + column, .value = std::move(value)}});
     };
     const auto scaled = [&](const Expr& column, int width, Body& /*step*/) {
+      // A mask of -infinity gives a weight of exactly 0, because kExp is 0 below -104; a row of
+      // nothing else gives NaN.
       Expr value = load(column, width) * Float(scale, width);
       if (!mask) return value;
       const Place place{.at = {n, g, r, column}, .axis = 3, .lanes = width, .valid = 0};
@@ -164,6 +167,8 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
   const std::int64_t keys = views->k.dims[3];
   const std::int64_t width = views->v.dims[3];
 
+  // Scores and weights stay f32 between the products, also for bf16. A head keeps all of them, so
+  // the softmax needs no online form: it sees a whole row.
   const View scores_of = HeadMemory(lowering, views->q, queries, keys);
   View scores = scores_of;
   scores.dims = {queries, keys};
@@ -176,6 +181,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
   const Product second{.x = AsProduct(scores_of), .channels = width};
   TileSchedule first_tile = DefaultTile({.rows = queries, .channels = keys, .depth = depth}, unit);
   TileSchedule second_tile = DefaultTile({.rows = queries, .channels = width, .depth = keys}, unit);
+  // A tile of packed weights stays in cache while all rows use it.
   first_tile.order = LoopOrder::kChannelsOuter;
   second_tile.order = LoopOrder::kChannelsOuter;
 
@@ -198,15 +204,19 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
         const Expr n = writer.Bind(Binary(Op::kDiv, index, Int(groups)), inside);
         const Expr g = writer.Bind(Binary(Op::kMod, index, Int(groups)), inside);
         if (narrow) WriteWide(writer, unit.lanes, views->q, q, n, g, inside);
+        // Scores: Q times K.
         WritePacking(writer, unit, first_tile, views->k, packed_k, n, g, inside);
         append(ProductOf(writer, unit, first, first_tile, packed_k,
                          Epilogue(lowering.graph(), AsProduct(scores_of)), n, g));
+        // Weights: the softmax of each row of scores.
         WriteWeights(writer, unit.lanes, scores, scale, views->mask, n, g, inside);
+        // Result: weights times V.
         WritePacking(writer, unit, second_tile, views->v, packed_v, n, g, inside);
         append(ProductOf(writer, unit, second, second_tile, packed_v, *epilogue, n, g));
         return inside;
       });
   const auto heads = static_cast<double>(views->q.dims[0] * groups);
+  // Five operations of the softmax for each score, as in LowerSoftmax.
   const double flops = heads * static_cast<double>(queries * keys) *
                        (2.0 * static_cast<double>(depth + width) + 5.0);
   lowering.AddCall(std::move(writer), std::move(body), flops,

@@ -15,6 +15,7 @@ double ConvProblem::flops() const {
 }
 
 void ConvProblem::ReadWeights(std::int64_t c, std::int64_t tap, std::span<float> out) const {
+  // Weights are [channel, depth, taps]: the entries of one tap lie `taps` apart.
   const std::int64_t taps = weights->size() / (channels() * depth());
   ReadWeightsAt(*weights, c * depth() * taps + tap, taps, out);
 }
@@ -31,6 +32,8 @@ namespace {
 /// is exact.
 bool ExactInF32(const ConvProblem& problem) {
   const Dims& w = problem.weights->dims();
+  // Partial sums are exact, too: each tap contributes at most 255 * 128, be it -zero w from the
+  // start or, once added, (x - zero) w.
   return w[2] * w[3] * 255 * 128 + kMaxWholeBias < (std::int64_t{1} << 24U);
 }
 
@@ -47,7 +50,9 @@ ConvShape ShapeOf(const ConvProblem& problem, DType x) {
           .kernel_height = window.kernel[0],
           .kernel_width = window.kernel[1],
           .unit_steps = all_are(window.strides, 1) && all_are(window.dilations, 1),
+          // Padding would lie between the rows.
           .joinable = all_are(window.pads_begin, 0) && all_are(window.pads_end, 0),
+          // The depthwise kernel sums in f32, also bytes.
           .depthwise = problem.depthwise() && (!problem.quantized || ExactInF32(problem)),
           .x = x};
 }
@@ -81,6 +86,7 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
     return std::nullopt;
   }
   const Dims& w = problem.weights->dims();
+  // Deeper sums of bytes could exceed i32.
   if (problem.quantized && problem.depth() * w[2] * w[3] > kDeepestBytes) return std::nullopt;
   const Dims x_spatial(problem.x_dims.begin() + 2, problem.x_dims.end());
   problem.window = ReadWindow(node, x_spatial, {w[2], w[3]});
@@ -143,8 +149,10 @@ Halo HaloOf(const ConvProblem& problem) {
     if (const std::int64_t tile = WinogradTile(problem.schedule.algorithm); tile > 0) {
       pixels = (pixels + tile - 1) / tile * tile;  // reads whole tiles
     }
+    // Entries from the first tap of the first window to the last tap of the last one.
     const std::int64_t reach =
         (pixels - 1) * window.strides[i] + (window.kernel[i] - 1) * window.dilations[i] + 1;
+    // Padding stands for the real number 0, whose code is the zero point.
     halo.fill = problem.x_zero;
     halo.begin[axis] = window.pads_begin[i];
     halo.end[axis] = std::max<std::int64_t>(0, reach - window.pads_begin[i] - problem.x_dims[axis]);
@@ -154,6 +162,7 @@ Halo HaloOf(const ConvProblem& problem) {
 
 View FirstTaps(Lowering& lowering, const ConvProblem& problem) {
   View view = lowering.WhereUnit(problem.x, 1, HaloOf(problem));
+  // Starts inside the halo, so that kernels need not subtract the padding from each index.
   for (std::size_t i = 0; i < problem.window.kernel.size(); ++i) {
     view.offset -= problem.window.pads_begin[i] * view.strides[i + 2];
   }
@@ -166,6 +175,8 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
   View x = FirstTaps(lowering, problem);
   const ValueId result = ResultOf(lowering.graph(), group);
   Epilogue epilogue(lowering, group, lowering.Out(result, AxisOrder(4)), 1);
+  // A row over the whole image needs views without gaps between image rows. A default that assumed
+  // such a row gets a tile for single rows instead.
   if (problem.schedule.join_rows) {
     const auto flat = [](const View& view) {
       return Reshape(view, {view.dims[0], view.dims[1], 1, view.dims[2] * view.dims[3]});

@@ -64,6 +64,8 @@ struct Phase {
 };
 
 Phase PhaseOf(const Transposed& conv, std::size_t axis, std::int64_t phase) {
+  // Entry i of X adds weight t to output i * s + t - pad. With place = phase + pad and t = least +
+  // u * s, output phase + j * s therefore reads entry place / s + j - u.
   const std::int64_t stride = conv.window.strides[axis];
   const std::int64_t place = phase + conv.window.pads_begin[axis];
   const std::int64_t least = place % stride;  // the weights are least, least + s, ...

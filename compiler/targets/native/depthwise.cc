@@ -35,6 +35,7 @@ View Starts(Lowering& lowering, const ConvProblem& problem) {
   const std::int64_t taps = problem.window.kernel[0] * problem.window.kernel[1];
   const std::int64_t vectors = (channels + lanes - 1) / lanes;
   return lowering.Constant(DType::kF32, vectors * lanes, [&](Tensor& tensor) {
+    // Whole numbers below 2^24 (ExactInF32), so the sums in f32 are exact.
     const std::span<float> out = tensor.MutableValues<float>();
     for (std::int64_t c = 0; c < channels; ++c) {
       const auto at = static_cast<std::size_t>(c);
@@ -58,6 +59,7 @@ void AddTaps(KernelWriter& writer, const Window& window, const std::vector<VarId
   for (std::int64_t seen = 0; seen <= (columns - 1) * stride + (taps - 1) * dilation; ++seen) {
     Expr value = nullptr;
     for (std::int64_t i = 0; i < columns; ++i) {
+      // Column i starts at entry i * stride; its taps are `dilation` entries apart.
       const std::int64_t from = seen - i * stride;
       if (from < 0 || from % dilation != 0 || from / dilation >= taps) continue;
       if (value == nullptr) value = writer.Bind(load(seen), body);
@@ -91,9 +93,11 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
   const kernel::Type vector{DType::kF32, lanes};
   const Dims& out = problem.out_dims;
 
+  // Writes a register tile: `columns` pixels of a row by a vector of channels.
   const auto tile = [&](const Expr& n, const Expr& row, const Expr& column, const Expr& c,
                         int columns, int valid, Body& body) {
     std::vector<VarId> sums;
+    // The start is all zeros without a zero point and a whole bias. The epilogue adds an f32 bias.
     Expr zero = kernel::Float(0, lanes);
     if (problem.x_zero != 0 || !problem.whole_bias.empty()) {
       zero = writer.Bind(kernel::Load(writer.Use(start, Access::kRead), c * lanes, vector), body);
@@ -105,6 +109,7 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
     const std::vector<Expr> at{n, c * lanes, row * window.strides[0], column * window.strides[1]};
     const Expr first = writer.Bind(KernelWriter::IndexOf(x, at), body);
     const Expr w_first = writer.Bind(c * (taps * lanes), body);
+    // Rows of taps one after the other; the sums stay in registers across them.
     writer.Loop(kernel_h, body, [&](const Expr& kh) {
       Body rows;
       const Expr x_row = writer.Bind(first + kh * (window.dilations[0] * x.strides[2]), rows);
@@ -130,6 +135,7 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
   };
 
   const int columns = problem.schedule.tile.columns;
+  // Writes a row of pixels for a vector of channels.
   const auto row_of = [&](const Expr& n, const Expr& row, const Expr& c, int valid, Body& body) {
     writer.Loop(out[3] / columns, body, [&](const Expr& t) {
       Body inside;
@@ -141,6 +147,7 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
       tile(n, row, Int(out[3] - rest), c, static_cast<int>(rest), valid, body);
     }
   };
+  // Threads share the rows of all images.
   Body body = writer.Loop(out[0] * out[2], kernel::LoopKind::kParallel, [&](const Expr& index) {
     Body inside;
     const Expr n = writer.Bind(kernel::Binary(kernel::Op::kDiv, index, Int(out[2])), inside);

@@ -71,6 +71,7 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   gemm.depth = gemm.transposed ? w[1] : w[0];
   gemm.channels = gemm.transposed ? w[0] : w[1];
   if (gemm.depth == 0 || gemm.channels == 0) return std::nullopt;
+  // Deeper sums of bytes could exceed i32.
   if (gemm.quantized && gemm.depth > kDeepestBytes) return std::nullopt;
   if (ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
   gemm.shape = {.rows = ElementCount(lowering.DimsOf(gemm.x)) / gemm.depth,
@@ -85,10 +86,14 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
 /// cache; with slices, only the sums are read and written once per slice.
 std::int64_t SlicesOf(const Gemm& gemm) {
   constexpr std::int64_t kCacheBytes = std::int64_t{1024} * 1024;
+  // Leaves 384 KiB of the cache for sums and weights.
   constexpr std::int64_t kSliceBytes = std::int64_t{640} * 1024;
+  // A slice reads and writes each sum once, for at least 256 products.
   constexpr std::int64_t kLeastDepth = 256;
+  // Register tiles have at most 4 vectors of 16 channels, so at least four tiles read X.
   constexpr std::int64_t kLeastChannels = 256;
   const std::int64_t bytes = gemm.shape.rows * gemm.depth * 4;
+  // Only f32 products can start from earlier sums (Product::start).
   if (gemm.shape.x != DType::kF32 || bytes <= kCacheBytes) return 1;
   if (gemm.channels < kLeastChannels) return 1;
   const std::int64_t slices = (bytes + kSliceBytes - 1) / kSliceBytes;
@@ -212,9 +217,12 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
                         .slack = lowering.HasSlack(*x),
                         .channels = gemm->channels};
   const TileSchedule tile = (chosen ? *chosen : DefaultGemm(gemm->shape, lowering.unit())).tile;
+  // Slices of the depth, each a kernel.
   const std::int64_t slices = SlicesOf(*gemm);
   const std::int64_t slice = (gemm->depth + slices - 1) / slices;
   std::optional<View> sums;
+  // Each slice continues the f32 sums of the previous one, so the products are added in the order
+  // of one long sum. Only the last slice runs the epilogue.
   for (std::int64_t begin = 0; begin < gemm->depth; begin += slice) {
     Product part = product;
     part.x.dims[2] = std::min(slice, gemm->depth - begin);

@@ -63,6 +63,8 @@ void PlaceOver(Lowering& lowering, const Group& group, const std::set<NodeId>& d
     if (!lowering.MayLieAt(result, *view)) continue;
     // A fused kernel computes its values in its own axis order.
     if (IsFused(anchor) && AxisOrder(*view) != AxisOrder(dims.size())) continue;
+    // Every other input in this memory must be read at the same places in step, or the kernel would
+    // overwrite entries before it reads them.
     const bool fits = std::all_of(inputs.begin(), inputs.end(), [&](const Input& other) {
       const View* const at = lowering.Placed(other.value);
       return at == nullptr || at->buffer != view->buffer ||

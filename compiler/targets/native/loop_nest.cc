@@ -27,6 +27,7 @@ std::vector<View> JoinAxes(std::span<const View> views) {
   for (const std::size_t axis : order) {
     const std::int64_t extent = views.front().dims[axis];
     if (extent == 1) continue;
+    // An axis joins the one outside it if, in every view, a step outside is a pass over the axis.
     bool join = !joined.front().dims.empty();
     for (std::size_t v = 0; v < views.size() && join; ++v) {
       join = joined[v].strides.back() == views[v].strides[axis] * extent;

@@ -12,6 +12,7 @@ namespace {
 /// Returns the size of private memory. Kernels read bytes in groups of four, the last of which may
 /// extend past the end.
 std::size_t PrivateBytes(DType dtype, std::int64_t elements) {
+  // A group of four starts at an existing entry, so it reads at most three past the end.
   constexpr std::size_t kSlack = 16;
   const std::size_t size = ByteSize(dtype);
   return static_cast<std::size_t>(elements) * size + (size == 1 ? kSlack : 0);

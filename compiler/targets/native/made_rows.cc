@@ -29,6 +29,7 @@ Body MadeRowsBody(Lowering& lowering, KernelWriter& writer, const MadeRows& rows
   (void)writer.Use(block, kernel::Access::kScratch);
   Product product{.x = block, .x_zero = rows.x_zero, .bias = rows.bias, .channels = rows.channels};
   product.x.dims = {rows.x_dims[0], 1, depth, rows.x_dims[2], pixels};
+  // Stride 0 for n and h: every block overwrites the same memory.
   product.x.strides = {0, 0, 1, 0, block.strides[0]};
   product.x.halo = Halo(5);
   product.fill = [&](const Expr& n, const Expr& h, Body& body) {

@@ -27,6 +27,7 @@ Expr Like(double value, const Expr& x) {
 Expr Clamp(const Expr& x, double low, double high) {
   Expr y = x;
   // Skips bounds of +-FLT_MAX, ONNX's defaults, and infinite ones.
+  // For NaN, kMax and kMin return the bound, their second operand.
   if (low > -std::numeric_limits<float>::max()) y = Binary(Op::kMax, y, Like(low, x));
   if (high < std::numeric_limits<float>::max()) y = Binary(Op::kMin, y, Like(high, x));
   return y;
@@ -42,13 +43,18 @@ Expr HardSigmoidOf(const Expr& x, double alpha, double beta) {
 
 Expr GeluOf(const Expr& x, bool tanh) {
   const Expr half = Like(0.5, x) * x;
+  // For large negative x the sum 1 + erf cancels: the absolute error of the result is then that of
+  // erf times |x| / 2.
   if (!tanh) return half * (Like(1, x) + Unary(Op::kErf, x * Like(1 / std::numbers::sqrt2, x)));
+  // The approximation of Hendrycks and Gimpel 2016 ("Gaussian error linear units"): sqrt(2 / pi)
+  // and 0.044715.
   const Expr cube = x * x * x;
   const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
   return half * (Like(1, x) + Unary(Op::kTanh, Like(scale, x) * (x + Like(0.044715, x) * cube)));
 }
 
 Expr LeakyOf(const Expr& x, const Expr& slope) {
+  // NaN is not less than 0 and passes through.
   return Select(Binary(Op::kLess, x, Like(0, x)), x * slope, x);
 }
 
@@ -87,6 +93,8 @@ const Unaries& UnaryOps() {
        }},
       {"Softplus",
        // max(x, 0) + log(1 + exp(-|x|)): exp cannot overflow.
+       // Below x = -16.6 the sum 1 + exp(x) rounds to 1 and the result to 0, with an absolute error
+       // of at most 2^-24.
        [](const Node&, const Expr& x) {
          return Binary(Op::kMax, x, Like(0, x)) +
                 Unary(Op::kLog, Like(1, x) + Unary(Op::kExp, Like(0, x) - Binary(Op::kMax, x,
@@ -117,6 +125,7 @@ std::optional<QuantParams> ParamsOf(const Graph& graph, const Node& node) {
   const TensorPtr scale = graph.constant(node.inputs[1]);
   if (scale == nullptr || scale->size() != 1) return std::nullopt;
   QuantParams params{.scale = scale->Values<float>().front(), .zero_point = 0};
+  // The negated comparison rejects NaN, too.
   if (!(params.scale > 0) || std::isinf(params.scale)) return std::nullopt;
   if (node.HasInput(2)) {
     const TensorPtr zero = graph.constant(node.inputs[2]);
@@ -150,6 +159,8 @@ bool TakesCast(const Graph& graph, const Node& node) {
 Expr BinaryOf(KernelWriter& writer, const Node& node, const Expr& a, const Expr& b, Body& body) {
   FusedAttrs attrs = ReadFusedAttrs(node);
   const bool scaled = IsQuantized(attrs.y_type) && CommutesWithScale(attrs.activation);
+  // In steps of y, the last multiplication before rounding falls away. A product takes the unit in
+  // one of its factors only.
   const double unit = scaled ? static_cast<double>(attrs.y.scale) : 1;
   const bool add = AttrOr(node, "op", std::string()) == "Add";
   Expr value = add ? Dequantized(a, attrs.x, unit) + Dequantized(b, attrs.r, unit)
@@ -195,6 +206,7 @@ bool IsElementwise(const Graph& graph, NodeId id) {
   for (std::size_t i = 0; i < OperandCount(node); ++i) {
     if (node.inputs[i] == kNoValue || !IsF32(graph, node.inputs[i])) return false;
   }
+  // All other inputs are read at compile time.
   for (std::size_t i = OperandCount(node); i < node.inputs.size(); ++i) {
     if (node.inputs[i] == kNoValue) continue;
     const TensorPtr constant = graph.constant(node.inputs[i]);

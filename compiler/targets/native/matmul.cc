@@ -47,6 +47,7 @@ bool LowerMatMul(Lowering& lowering, const Group& group) {
   const View packed = PackedMemory(lowering, product, tile);
   (void)writer.Use(packed, kernel::Access::kScratch);
   const std::int64_t groups = product.groups();
+  // Threads share the matrices of the batch; each packs into memory of its own.
   Body body =
       writer.Loop(product.x.dims[0] * groups, kernel::LoopKind::kParallel, [&](const Expr& index) {
         Body inside;

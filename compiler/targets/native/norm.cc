@@ -109,6 +109,7 @@ class KeptRow {
 
  private:
   [[nodiscard]] Expr IndexOf(const Expr& row, const Expr& column) const {
+    // Memory of the thread holds a single row, which each row overwrites.
     return Int(view_.offset) + row * (in_result_ ? view_.strides[0] : 0) + column;
   }
   bool in_result_;
@@ -154,6 +155,7 @@ bool LowerSoftmax(Lowering& lowering, const Group& group) {
     WriteSoftmax(writer, row, {value, stored, store, finish}, inside);
     return inside;
   });
+  // Maximum, subtraction, exponential, sum and product.
   AddRowCall(lowering, group, std::move(writer), std::move(body), 5);
   return true;
 }
@@ -204,6 +206,7 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
   const std::int64_t rows = ElementCount(dims) / columns;
   Body body = writer.Loop(rows, kernel::LoopKind::kParallel, [&](const Expr& r) {
     Body inside;
+    // The first pass computes the mean.
     const Expr sum = row.Reduce(
         Op::kReduceAdd, 0,
         [&](const Expr& column, int lanes, Body& step) {
@@ -226,12 +229,14 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
           return d * d;
         },
         inside);
+    // Epsilon keeps the quotient finite for a row of equal entries.
     const Expr inverse = writer.Bind(
         Binary(Op::kDiv, Float(1), kernel::Unary(Op::kSqrt, squares * scale + Float(epsilon))),
         inside);
     const auto parameter = [&](const View& view, const Expr& column, int lanes) {
       return LoadWide(writer, view, Int(view.offset) + column, lanes);
     };
+    // The third pass normalizes, scales and shifts.
     row.Each(
         [&](const Expr& column, int lanes, Body& step) {
           Expr value = load(column, lanes, step) - Spread(mean, lanes);
@@ -247,6 +252,7 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
         inside);
     return inside;
   });
+  // One operation for the mean, three for the variance, four for the result.
   AddRowCall(lowering, group, std::move(writer), std::move(body), 8);
   return true;
 }

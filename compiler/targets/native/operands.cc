@@ -14,6 +14,7 @@ std::vector<View> ScaleAndShift(Lowering& lowering, const Node& node, const Dims
   const auto list = [&](std::size_t index) {
     return graph.constant(node.inputs[index])->Values<float>();
   };
+  // In double, so that scale and shift are each rounded once.
   const double epsilon = static_cast<double>(AttrOr(node, "epsilon", 1e-5F));
   const auto scale_of = [&](std::size_t c) {
     return static_cast<double>(list(1)[c]) / std::sqrt(static_cast<double>(list(4)[c]) + epsilon);

@@ -88,6 +88,7 @@ void WritePacking(KernelWriter& writer, const VectorUnit& unit, const TileSchedu
       });
       return column;
     });
+    // Lanes without a channel get zeros here too, as partial loads give them.
     if (real == width) return;
     writer.Loop(width - real, out, [&](const Expr& c) {
       Body column;

@@ -57,6 +57,7 @@ std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
     Flow flow;
+    // Looks for a group whose result this node alone reads, to follow it.
     if (IsElementwise(graph, id)) {
       const Dims dims = lowering.DimsOf(node.outputs[0]);
       for (std::size_t i = 0; i < OperandCount(node); ++i) {
@@ -78,6 +79,7 @@ std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId
       last_of[anchor] = id;
       continue;
     }
+    // Starts a group of its own.
     by_anchor.emplace(id, Group{.anchor = id});
     last_of[id] = id;
     if (HasEpilogue(graph, id)) anchor_of.emplace(id, id);
@@ -101,6 +103,7 @@ std::vector<Group> WithPrologues(const Lowering& lowering, std::vector<Group> gr
   for (std::size_t i = 0; i < groups.size(); ++i) {
     const ValueId made = ResultOf(graph, groups[i]);
     if (!IsElementwise(graph, groups[i].anchor) || graph.IsOutput(made)) continue;
+    // For another reader the value would have to be in memory anyway.
     const std::vector<Use>& uses = graph.uses(made);
     if (uses.size() != 1 || !by_anchor.contains(uses[0].node)) continue;
     const Node& reader = graph.node(uses[0].node);
@@ -125,6 +128,7 @@ void PlanLayouts(Lowering& lowering, const std::vector<Group>& groups) {
       made.insert(ResultOf(graph, group));
     }
   }
+  // The halo that serves all convolutions of a value.
   std::map<ValueId, Halo> halos;
   for (const Group& group : groups) {
     const auto conv = ReadConv(lowering, graph.node(group.anchor));
@@ -153,6 +157,7 @@ void PlanLayouts(Lowering& lowering, const std::vector<Group>& groups) {
       begin += count;
     }
   }
+  // A part lies in the memory of its outermost Concat, which needs the halo instead.
   for (const auto& [value, halo] : halos) {
     ValueId root = value;
     for (auto it = whole_of.find(root); it != whole_of.end(); it = whole_of.find(root)) {

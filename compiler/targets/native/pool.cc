@@ -32,6 +32,7 @@ struct Pool {
 
 /// Returns the most entries of a window: for bytes, as many as f32 sums exactly.
 std::int64_t Most(DType x) {
+  // A code differs from its zero point by at most 255.
   return IsQuantized(x) ? (std::int64_t{1} << 24U) / 255 : std::numeric_limits<std::int64_t>::max();
 }
 
@@ -63,6 +64,7 @@ std::optional<Pool> ReadPool(const Lowering& lowering, const Node& node) {
   }
   if (pool.x_dims.size() != 4 || ElementCount(pool.out_dims) == 0) return std::nullopt;
   if (node.outputs.size() > 1 && node.outputs[1] != kNoValue) return std::nullopt;
+  // A global pool is one window over the whole image.
   if (pool.global) {
     const Dims spatial(pool.x_dims.begin() + 2, pool.x_dims.end());
     pool.window = {.kernel = spatial,
@@ -170,6 +172,7 @@ bool LowerPool(Lowering& lowering, const Group& group) {
     body.push_back({kernel::Let{
         .var = sum,
         .value = codes ? Int(kernel::RangeOf(x_type).least, vector) : Float(least, lanes)}});
+    // Only means of padded images use these bounds.
     const Range rows = RangeOf(oh, window, 0, pool->x_dims[2]);
     const Range columns = RangeOf(ow, window, 1, pool->x_dims[3]);
     const auto tap = [&](const Expr& ih, const Expr& iw, Body& inner) {
@@ -184,6 +187,7 @@ bool LowerPool(Lowering& lowering, const Group& group) {
     };
     if (pool->max || !padded) {
       const auto clamp = [&](const Expr& index, std::int64_t size) {
+        // A clamped index repeats an entry of the window, which does not change the maximum.
         if (!padded) return index;
         return Binary(Op::kMin, Binary(Op::kMax, index, Int(0)), Int(size - 1));
       };
@@ -229,14 +233,17 @@ bool LowerPool(Lowering& lowering, const Group& group) {
     if (!pool->max) {
       const double all = static_cast<double>(window.kernel[0] * window.kernel[1]);
       if (pool->count_padding || !padded) {
+        // Padding counts, or there is none: all windows have the same divisor.
         value = value * Float(1 / all, lanes);
       } else {
+        // Windows at the edges hold fewer entries, so the divisor depends on the pixel.
         const Expr count = (rows.end - rows.begin) * (columns.end - columns.begin);
         const Expr real = kernel::Cast(count, {DType::kF32, 1});
         value = Binary(Op::kDiv, value, kernel::Broadcast(real, lanes));
       }
     }
     const Place place{.at = {n, c, oh, ow}, .axis = 1, .lanes = lanes, .valid = at.valid};
+    // One multiplication converts from steps of X to the unit of the epilogue.
     if (!codes) value = std::move(value) * Float(scale / epilogue.unit(), lanes);
     epilogue.Store(writer, place, std::move(value), body);
   };

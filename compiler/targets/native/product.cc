@@ -101,6 +101,8 @@ Body ProductWriter::Write(LoopKind kind) {
   const Dims& dims = epilogue_.out().dims;
   const bool rows_outer = tile_.order == LoopOrder::kRowsOuter;
   const std::int64_t inner = rows_outer ? dims[3] : tiles_.count();
+  // Threads share only the outermost loop. One loop therefore runs over n, groups and rows or
+  // tiles, and its index is cut apart inside.
   const std::int64_t extent = dims[0] * dims[1] * inner;
   return writer_.Loop(extent, kind, [&](const Expr& index) {
     Body body;
@@ -169,6 +171,8 @@ void ProductWriter::WriteRows(At at, const Expr& tile, Body& body) {
     });
     return loop;
   };
+  // The partial tile has code of its own, because the sums are registers: their number is fixed at
+  // compile time.
   Body full = tiles_.full > 0 ? all_rows(tile, tile_.vectors, 0) : Body{};
   Body edge = tiles_.edge_vectors > 0
                   ? all_rows(Int(tiles_.full), tiles_.edge_vectors, tiles_.edge_valid)
@@ -225,6 +229,8 @@ void ProductWriter::WriteSums(const At& at, const Expr& column, Size size, std::
 std::int64_t ProductWriter::FetchedAStep(int vectors) const {
   // With more tiles, the first reading of the weights hardly matters, and the steps would prefetch
   // each cache line repeatedly.
+  // With rows outside, the weights stay in cache. With a single tile of rows, no other tile could
+  // prefetch for it (decision 0016).
   constexpr std::int64_t kMaxTiles = 64;
   const std::int64_t tiles = TilesOfRows();
   if (tile_.order != LoopOrder::kChannelsOuter || tiles < 2 || tiles > kMaxTiles) return 0;
@@ -239,6 +245,8 @@ ProductWriter::First ProductWriter::FirstOf(const At& at, const Expr& index, con
   first.x = writer_.Bind(KernelWriter::IndexOf(product_.x, x), body);
   first.w = writer_.Bind((at.channel + at.tile * tiles_.width) * product_.weights(), body);
   if (FetchedAStep(size.vectors) == 0) return first;
+  // The weights of the next tile follow those of this one. After the last tile the addresses lie
+  // beyond the buffer, which a prefetch allows.
   const std::int64_t all = product_.weights() * size.vectors * lanes_;
   const Expr tile = at.row * CeilDiv(epilogue_.out().dims[4], tile_.columns) + index;
   first.ahead = writer_.Bind(first.w + all + tile * CeilDiv(all, TilesOfRows()), body);
@@ -257,6 +265,8 @@ void ProductWriter::WriteTile(const At& at, const Expr& index, Size size, Body& 
   const std::int64_t step_w = product_.dilation_w * x.strides[4];
   const std::int64_t run =
       product_.run_steps() * product_.step() * std::int64_t{size.vectors} * lanes_;
+  // Each sum adds its products in one chain: by tap, then by depth. Neither tile, loop order nor
+  // unrolling changes that order, so schedules add the same numbers in the same order.
   writer_.Loop(product_.kernel_h, body, [&](const Expr& kh) {
     Body rows;
     writer_.Loop(product_.runs(), rows, [&](const Expr& kw) {
@@ -283,6 +293,7 @@ void ProductWriter::WriteRun(const First& first, Size size, const std::vector<Va
   const std::int64_t w_step = step * size.vectors * lanes_;
   // Bytes past the last entry meet weights of 0. They are not read if no memory may follow, and
   // neither are bf16 entries, which may be infinite.
+  // Zero times infinity would be NaN.
   const std::int64_t all = product_.run_steps();
   const auto rest = static_cast<int>(product_.run() % step);
   const bool read_on = product_.bytes() && product_.slack;
@@ -315,11 +326,13 @@ Expr ProductWriter::Spread(const Expr& index, int entries, Body& body) {
   if (step == 1) {
     return kernel::Broadcast(writer_.Bind(kernel::Load(x_, index, {dtype, 1}), body), lanes_);
   }
+  // Two bf16 or four bytes travel as one i32, so that one broadcast of 32 bits repeats them.
   const Expr word = writer_.Bind(
       kernel::Bits(kernel::Load(x_, index, {dtype, step}, entries), {DType::kI32, 1}), body);
   const DType as = dtype == DType::kBF16 ? dtype : DType::kU8;
   Expr all = kernel::Bits(kernel::Broadcast(word, lanes_), {as, step * lanes_});
   // i8 + 128 as u8: the same addition modulo 256.
+  // kDot4 multiplies u8 by i8. PackStarts subtracts what the 128 adds to each sum.
   if (dtype == DType::kI8) all = std::move(all) + Int(128, {DType::kU8, 4 * lanes_});
   return writer_.Bind(std::move(all), body);
 }
@@ -332,6 +345,8 @@ void ProductWriter::WriteStep(const First& first, Size size, int entries,
     if (product_.step() == 1) return sum + x * w;
     return kernel::Dot(product_.bytes() ? Op::kDot4 : Op::kDot2, sum, x, w);
   };
+  // The step loads one weight per vector and one entry of X per column, and uses each entry for all
+  // vectors and each weight for all columns.
   std::vector<Expr> weights;
   weights.reserve(static_cast<std::size_t>(size.vectors));
   const Expr w_at = writer_.Bind(first.w, body);

@@ -70,6 +70,7 @@ void EachChannel(const Product& product, int lanes, const ChannelTiles& tiles, c
     const std::int64_t width = std::min(tiles.width, padded - tile);
     std::vector<float> row(static_cast<std::size_t>(product.depth()));
     for (std::int64_t c = tile; c < std::min(tile + tiles.width, product.channels); ++c) {
+      // Layout: [group][tile of channels][step][channel of the tile][entry of the step].
       const std::int64_t first =
           (group * padded + tile) * product.weights() + (c - tile) * product.step();
       make(PackedChannel{group, c, first, width * product.step()}, std::span<float>(row));
@@ -109,6 +110,7 @@ void PackInto(std::span<T> out, const Product& product, int lanes, const Channel
     }
   };
   EachChannel(product, lanes, tiles, [&](const PackedChannel& channel, std::span<float> row) {
+    // Joined taps of a row share one run, each behind the entries of the previous tap.
     EachTap(product, read, channel, row, [&](std::int64_t kh, std::int64_t kw) {
       put(channel, kh * product.runs() + (product.joined() ? 0 : kw),
           product.joined() ? kw * product.depth() : 0, row);
@@ -120,6 +122,8 @@ void PackInto(std::span<T> out, const Product& product, int lanes, const Channel
 void PackStarts(std::span<std::int32_t> out, const Product& product, int lanes,
                 const ChannelTiles& tiles, const ReadWeights& read) {
   // Kernels read i8 with 128 added.
+  // Halos hold the zero point, so that padding counts as (zero - zero) w = 0. The start and partial
+  // sums may exceed i32 and wrap around; the whole sum fits (kDeepestBytes).
   const std::int64_t zero = product.x_zero + (product.x.dtype == DType::kI8 ? 128 : 0);
   EachChannel(product, lanes, tiles, [&](const PackedChannel& channel, std::span<float> row) {
     std::int64_t sum = 0;
@@ -141,6 +145,7 @@ PackedWeights PackWeights(Lowering& lowering, const Product& product, const Tile
   const std::int64_t padded = product.groups() * tiles.padded(lanes);
   const std::int64_t count = padded * product.weights();
   PackedWeights packed;
+  // Weights that were bf16 or i8 pass through f32 unchanged, because f32 holds all their values.
   if (product.x.dtype == DType::kBF16) {
     packed.weights = lowering.Constant(DType::kBF16, count, [&](Tensor& tensor) {
       PackInto(tensor.MutableValues<std::uint16_t>(), product, lanes, tiles, read, ToBF16);

@@ -25,6 +25,8 @@ Expr Clamped(Expr x, double low, double high) {
   const auto bound = [](const Expr& e, Op op) {
     return e->op == op && e->args[1]->op == Op::kFloat;
   };
+  // The bounds of a Relu or Clip before the rounding merge with the range of the codes, which saves
+  // operations. Disjoint bounds stay apart: the outer ones decide then.
   const bool above = bound(x, Op::kMin);
   const Expr inner = above ? x->args[0] : x;
   const bool below = bound(inner, Op::kMax);
@@ -121,6 +123,7 @@ Expr Rounded(Expr value, std::int64_t zero_point, DType dtype) {
   const int lanes = value->type.lanes;
   const Expr bounded = Clamped(std::move(value), static_cast<double>(range.least - zero_point),
                                static_cast<double>(range.most - zero_point));
+  // The cast rounds half to even. The bounds are whole numbers, so it stays within them.
   const Expr whole = kernel::Cast(bounded, {DType::kI32, lanes});
   return kernel::Cast(whole, {dtype, lanes}) + kernel::Int(zero_point, {dtype, lanes});
 }

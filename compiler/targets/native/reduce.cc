@@ -54,6 +54,7 @@ bool LowerReduce(Lowering& lowering, const Group& group) {
   KernelWriter writer = lowering.Writer("reduce");
   const kernel::BufferRef from = writer.Use(x, Access::kRead);
   RowWriter row(writer, lowering.unit().lanes, dims[*axis]);
+  // -infinity and 0 are neutral, because every lane of a maximum or sum starts from them.
   Body body = LoopOver(writer, others, 1, [&](const Place& place, Body& inside) {
     std::vector<Expr> whole = place.at;
     whole.insert(whole.begin() + static_cast<std::ptrdiff_t>(*axis), Int(0));

@@ -73,6 +73,7 @@ Table TableOf(Lowering& lowering, const std::vector<ResizeTaps>& taps) {
   });
   table.weight = lowering.Constant(DType::kF32, elements, [&](Tensor& tensor) {
     fill(tensor.MutableValues<float>(),
+         // Weights are made in double and rounded once.
          [](const ResizeTaps& at, std::size_t i) { return static_cast<float>(at.weight.at(i)); });
   });
   return table;
@@ -105,11 +106,14 @@ bool LowerResize(Lowering& lowering, const Group& group) {
     return writer.Bind(Binary(Op::kMin, Binary(Op::kMax, read, Int(0)), Int(size - 1)), body);
   };
   const auto weighted = [&](const Table& table, const Expr& position, std::size_t i, Expr value) {
+    // A single tap has weight 1: nearest copies values unchanged.
     if (table.count == 1) return value;
     return std::move(value) *
            kernel::Broadcast(entry(table.weight, DType::kF32, position, table.count, i), lanes);
   };
   const auto pixel = [&](const Place& at, Body& body) {
+    // The weight of a tap is the product of its row's and its column's. Each row is summed by
+    // column weights first and multiplied once by its own.
     Expr sum = nullptr;
     for (std::size_t r = 0; r < rows.count; ++r) {
       const Expr row = index(rows, at.at[1], r, resize->in[2], body);

@@ -27,6 +27,8 @@ void EachTile(const ProductShape& shape, const VectorUnit& unit, const Make& mak
     // need two more: the constant 128 of i8 and a spare one for the compiler. Without a dot-product
     // instruction, widened weights take as many registers again.
     const int more = !narrow ? 0 : one_instruction ? 2 : vectors + 2;
+    // Each column of each vector has a sum in a register: up to 14 columns of 2 vectors with 32
+    // registers, 6 of 2 with 16.
     const int fitting = (unit.registers - vectors - 1 - more) / vectors;
     // Compilers load many columns at once and then run out of registers.
     const int max_columns = std::max(1, narrow ? std::min(fitting, kMaxNarrowColumns) : fitting);
@@ -53,6 +55,7 @@ double StepCycles(std::int64_t columns, std::int64_t vectors, DType x) {
 
 /// Returns the cycles of one step over all rows and channels.
 double TileCycles(const ProductShape& shape, const VectorUnit& unit, int columns, int vectors) {
+  // Whole tiles, then partial tiles at the end of the rows, of the channels, and of both.
   const std::int64_t rows = shape.rows / columns;
   const std::int64_t rest_rows = shape.rows % columns;
   const std::int64_t vectors_in_all = CeilDiv(shape.channels, unit.lanes);
@@ -77,6 +80,7 @@ double DirectCost(const ConvShape& shape) {
 double WinogradCost(const ConvShape& shape, std::int64_t m) {
   const auto tiles =
       static_cast<double>(CeilDiv(shape.out_height, m) * CeilDiv(shape.out_width, m));
+  // Products of all points, transforms of input and output tiles, and reading the weights.
   const auto points = static_cast<double>((m + 2) * (m + 2));
   const auto depth = static_cast<double>(shape.in_channels);
   const auto channels = static_cast<double>(shape.out_channels);
@@ -120,6 +124,7 @@ ProductShape ProductFor(const ConvShape& shape, const ConvSchedule& schedule) {
 /// Returns the most pixels per register tile of a depthwise convolution. Each column of X is loaded
 /// once for all taps that use it.
 int MostDepthwiseColumns(const ConvShape& shape, const VectorUnit& unit) {
+  // The weights of one row of taps share the registers with the sums; four are left.
   const std::int64_t columns = unit.registers - shape.kernel_width - 4;
   return static_cast<int>(
       std::clamp<std::int64_t>(columns, 1, std::max<std::int64_t>(shape.out_width, 1)));
@@ -170,6 +175,7 @@ void AddTiles(const ProductShape& product, const VectorUnit& unit, const ConvSch
 }
 
 std::vector<ConvSchedule> BestFirst(const ConvSchedule& standard, std::vector<Ranked> all) {
+  // Stable, so that schedules of equal cost keep their order in every standard library.
   std::stable_sort(all.begin(), all.end(),
                    [](const Ranked& a, const Ranked& b) { return a.cost < b.cost; });
   std::vector<ConvSchedule> schedules = {standard};
@@ -252,6 +258,9 @@ bool SupportsShape(const ConvSchedule& schedule, const ConvShape& shape, const V
       return shape.depthwise && !schedule.join_rows;
     case ConvAlgorithm::kWinograd2:
     case ConvAlgorithm::kWinograd4:
+      // The points of a tile take the place of the groups. Sums of four and more entries of a tile
+      // do not fit in bytes, and bf16 would round them to 8 bits. The transforms work on vectors of
+      // channels.
       return shape.kernel_height == 3 && shape.kernel_width == 3 && shape.unit_steps &&
              shape.groups == 1 && shape.in_channels >= unit.lanes &&
              shape.out_channels >= unit.lanes && shape.x == DType::kF32 && !schedule.join_rows;
@@ -314,6 +323,7 @@ std::vector<ConvSchedule> GemmSchedules(const ProductShape& shape, const VectorU
 
 WinogradTiling TilingOf(std::int64_t out_height, std::int64_t out_width, std::int64_t m) {
   // Enough tiles to read the transformed weights rarely, and few enough to stay in cache.
+  // With m = 4 and 64 channels in and out, 32 tiles of 36 points take 576 KiB in f32.
   constexpr std::int64_t kTilesAtOnce = 32;
   WinogradTiling tiling{.m = m,
                         .side = m + 2,

@@ -51,6 +51,7 @@ View Unplaced(DType dtype, const Dims& dims) {
 bool IsDense(const View& view) {
   std::int64_t stride = 1;
   for (std::size_t i = view.rank(); i-- > 0;) {
+    // The stride of an axis of one entry does not matter.
     if (view.dims[i] != 1 && view.strides[i] != stride) return false;
     stride *= view.dims[i];
   }
@@ -59,6 +60,8 @@ bool IsDense(const View& view) {
 
 View NewView(DType dtype, const Dims& dims, std::span<const std::size_t> order, const Halo& halo,
              std::int64_t& elements) {
+  // An L1 cache of 64 sets of 64 bytes repeats every 4 KiB: entries 1 KiB apart share four of its
+  // sets, entries 4 KiB apart a single one.
   constexpr std::int64_t kPixelBytes = 1024;
   constexpr std::int64_t kRowBytes = 4096;
   constexpr std::int64_t kLineBytes = 64;
@@ -170,6 +173,7 @@ std::vector<std::size_t> RowMajor(std::size_t rank) {
 
 std::vector<std::size_t> AxisOrder(std::size_t rank) {
   std::vector<std::size_t> order = RowMajor(rank);
+  // Axis 1, the channels, moves to the end.
   if (rank >= 4) std::rotate(order.begin() + 1, order.begin() + 2, order.end());
   return order;
 }

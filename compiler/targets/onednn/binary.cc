@@ -39,6 +39,7 @@ bool Commutes(algorithm kind) {
 }
 
 bool ScalesFit(const Binary& binary) {
+  // Zero points amount to a constant shift of the result only in a sum.
   const bool zero_points = (IsInt8(ElemOf(binary.a)) && binary.attrs.x.zero_point != 0) ||
                            (IsInt8(ElemOf(binary.b)) && binary.attrs.r.zero_point != 0);
   return !zero_points || binary.kind == algorithm::binary_add;
@@ -83,6 +84,7 @@ std::optional<dnnl::primitive_attr> AttrOf(const Binary& binary, const Followers
   const float unit = IsInt8(ElemOf(binary.y)) ? attrs.y.scale : 1.0F;
   const float inner = CommutesWithScale(attrs.activation) ? unit : 1.0F;
   const bool product = binary.kind == algorithm::binary_mul;
+  // A product needs only one factor for both scales; a sum needs one for each operand.
   const float scale_a = product ? a * b / inner : a / inner;
   const float scale_b = product ? 1.0F : b / inner;
   if (scale_a != 1.0F) attr.set_scales(DNNL_ARG_SRC_0, 0, {scale_a});
@@ -178,6 +180,7 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   const ValueId a = node.inputs[read->full];
   const ValueId b = node.inputs[1 - read->full];
 
+  // Layouts to try, best first.
   std::vector<Desc> layouts;
   const bool a_is_constant = lowering.graph().constant(a) != nullptr;
   if (AnyLayoutDoes(*read)) {
@@ -214,6 +217,7 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
     return lowering.In(value, wanted);
   };
   bool done = true;
+  // Places an operand, widened if the primitive takes f32.
   const auto in = [&](ValueId value, const Desc& wanted) {
     const Elem own = ElemOf(*DenseDescOf(lowering.graph(), value));
     if (!IsInt8(own) || IsInt8(ElemOf(wanted))) return as_is(value, wanted);

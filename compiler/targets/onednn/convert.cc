@@ -53,6 +53,8 @@ bool LowerQuantize(Lowering& lowering, NodeId id) {
   const auto from = DenseDescOf(lowering.graph(), node.inputs[0]);
   const auto to = DenseDescOf(lowering.graph(), node.outputs[0]);
   if (!params || !from || !to || ElemOf(*from) != Elem::f32 || !IsInt8(ElemOf(*to))) return false;
+  // The reorder multiplies by the inverse of the scale, so a value within an ulp of a tie may round
+  // to the other step than after a division.
   return LowerConversion(lowering, id, ScalingAttr(1.0F / params->scale, 0, params->zero_point));
 }
 

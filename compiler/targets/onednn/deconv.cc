@@ -63,6 +63,7 @@ std::optional<Deconv> ReadDeconv(const Lowering& lowering, NodeId id) {
   const std::string mode = AttrOr(node, "auto_pad", std::string("NOTSET"));
   if (mode != "NOTSET" || node.attrs.contains("output_shape")) return std::nullopt;
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+    // The size without padding; what the output lacks of it is padding.
     const std::int64_t full =
         (x_dims[i + 2] - 1) * window.strides[i] + (window.kernel[i] - 1) * window.dilations[i] + 1;
     window.pads_end[i] = full - window.pads_begin[i] - deconv.y[i + 2];

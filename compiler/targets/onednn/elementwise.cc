@@ -24,6 +24,7 @@ std::optional<float> BoundOf(const Graph& graph, const Node& node, std::size_t i
 
 // Returns the function of an operator without parameters.
 std::optional<Function> PlainFunction(std::string_view op) {
+  // The library's linear function is alpha * x + beta, its power alpha * x^beta.
   static const std::map<std::string_view, Function> functions = {
       {"Abs", {algorithm::eltwise_abs, 0, 0}},
       {"Exp", {algorithm::eltwise_exp, 0, 0}},

@@ -11,6 +11,7 @@
 namespace msc::onednn {
 namespace {
 
+// Bit d of such a mask asks for one number per entry of dim d; channels are dim 1.
 constexpr int kPerChannel = 1 << 1;
 
 // Returns whether the zero point is a code of i8 or u8 and the scale is positive and finite.
@@ -59,6 +60,7 @@ std::optional<Epilogue> ReadEpilogue(const Lowering& lowering, NodeId id) {
     if (!values) return std::nullopt;
     epilogue.bias = std::move(*values);
   }
+  // A plain node has a bias and followers only.
   if (node.domain != "msc") {
     epilogue.followers = FollowersOf(lowering, node.outputs[0], {});
     return epilogue;
@@ -149,6 +151,8 @@ bool AppendActivation(const Activation& activation, float scale, dnnl::post_ops&
   if (activation.op.empty()) return true;
   std::vector<Function> functions = FunctionsOf(activation);
   if (functions.empty()) return false;
+  // A function that commutes with the scale is applied to scaled values, with scaled bounds. Any
+  // other takes real numbers, and its result is scaled.
   float last = scale;
   if (CommutesWithScale(activation)) {
     last = 1.0F;
@@ -175,6 +179,7 @@ std::vector<float> StepsOf(const Epilogue& epilogue) {
   constexpr float kMaxSteps = 1e30F;
   std::vector<float> steps = epilogue.w_scale;
   for (float& step : steps) {
+    // A product of scales that underflows must not become a divisor of 0 for the bias.
     step = std::max(step * epilogue.attrs.x.scale, std::numeric_limits<float>::min());
   }
   for (std::size_t c = 0; c < epilogue.bias.size(); ++c) {
@@ -194,6 +199,9 @@ dnnl::primitive_attr AttrOf(const Epilogue& epilogue, const Way& way, const Desc
   // Unit in which the primitive computes before the activation; 1 means real numbers.
   float inner = CommutesWithScale(activation) ? unit : 1.0F;
   const bool binary = way.add == AddBy::kBinary;
+  // A binary addition takes the codes of the residual as they are, so the sums are computed in its
+  // unit. The linear function below subtracts its zero point and converts to the unit of the
+  // result.
   if (binary) inner = IsInt8(*epilogue.r) ? r.scale : 1.0F;
 
   if (IsInt8(epilogue.x)) {
@@ -209,6 +217,7 @@ dnnl::primitive_attr AttrOf(const Epilogue& epilogue, const Way& way, const Desc
   }
   dnnl::post_ops post_ops;
   if (way.add == AddBy::kSum) {
+    // Residuals join the sums in the unit `inner`.
     const bool integer = IsInt8(way.sum);
     post_ops.append_sum(integer ? r.scale / inner : 1.0F / inner,
                         integer ? static_cast<std::int32_t>(r.zero_point) : 0, way.sum);
@@ -236,6 +245,7 @@ std::vector<float> BiasOf(const Epilogue& epilogue, std::size_t channels) {
   std::vector<float> bias = epilogue.bias;
   bias.resize(channels, 0.0F);
   if (!IsInt8(epilogue.x)) return bias;
+  // The library adds the bias to the integer sums, before it scales them.
   const std::vector<float> steps = StepsOf(epilogue);
   for (std::size_t c = 0; c < channels; ++c) bias[c] /= steps[steps.size() == 1 ? 0 : c];
   return bias;

@@ -38,6 +38,7 @@ std::optional<FusedNode> ReadGemm(const Lowering& lowering, NodeId id) {
   Desc source = *w;  // [M, K]
   if (node.domain != "msc" && AttrOr<std::int64_t>(node, "transB", 0) == 0) {
     const Dims dims = w->dims();  // [K, M]
+    // Exchanged strides read [K, M] as [M, K] without a copy.
     source = Desc({dims[1], dims[0]}, wanted, Dims{1, dims[1]});
     if (!graph.constant(node.inputs[kFusedW])) return std::nullopt;
   }

@@ -24,6 +24,7 @@ std::optional<Function> LinearOf(const Graph& graph, const Node& node, ValueId v
   if (node.op == "Mul") return Function{algorithm::eltwise_linear, *c, 0.0F};
   if (node.op == "Sub" && first) return Function{algorithm::eltwise_linear, 1.0F, -*c};
   if (node.op == "Sub") return Function{algorithm::eltwise_linear, -1.0F, *c};
+  // The product with the inverse may differ from the quotient in its last bits.
   if (node.op == "Div" && first && *c != 0.0F) {
     return Function{algorithm::eltwise_linear, 1.0F / *c, 0.0F};
   }

@@ -77,6 +77,7 @@ BufferId Lowering::In(ValueId value, const Desc& wanted) {
     return PackedConstant(value, ViewOf(*graph_.constant(value)), wanted);
   }
   Place& place = At(value);
+  // Another reader may have asked for this layout.
   for (const Copy& copy : place.copies) {
     if (SameBytes(copy.desc, wanted)) return copy.buffer;
   }
@@ -134,6 +135,7 @@ BufferId Lowering::NewConstant(const Dims& dims, std::span<const float> values,
 }
 
 BufferId Lowering::Out(ValueId value, const Desc& made) {
+  // A dense result that leaves the region goes to its final buffer at once.
   const bool direct = LeavesRegion(value) && IsDense(made);
   BufferId buffer{};
   if (builder_ != nullptr) {
@@ -178,6 +180,7 @@ bool Lowering::PlaceInside(ValueId value, const Desc& desc, ValueId whole, std::
     builder_->Alias(place.copies.front().buffer, around.copies.front().buffer, offset);
   }
   place.foreign = true;
+  // Other readers of the part forbid writing over the whole.
   if (graph_.uses(value).size() > 1) around.foreign = true;
   return true;
 }
@@ -193,9 +196,11 @@ std::optional<BufferId> Lowering::Dying(ValueId value, NodeId at, const Desc& wa
   if (place.foreign) return std::nullopt;
   std::size_t reads_here = 0;
   for (const Use& use : graph_.uses(value)) {
+    // A later node still reads the value.
     if (position_.at(use.node) > position_.at(at)) return std::nullopt;
     if (use.node == at) ++reads_here;
   }
+  // A node that reads the value twice would overwrite its other operand.
   if (reads_here != 1) return std::nullopt;
   for (const Copy& copy : place.copies) {
     if (SameBytes(copy.desc, wanted)) return copy.buffer;

@@ -53,6 +53,7 @@ bool LowerNorm(Lowering& lowering, NodeId id) {
   auto flags = normalization_flags::use_global_stats | normalization_flags::use_scale |
                normalization_flags::use_shift;
   ValueId y = node.outputs[0];
+  // A Relu that alone reads the result joins the primitive.
   const NodeId relu = lowering.OnlyReader(y);
   StepLabel label = lowering.LabelOf(id, ElemOf(*dense));
   if (relu != kNoNode && lowering.node(relu).Is("Relu")) {
@@ -115,6 +116,7 @@ bool LowerLayerNorm(Lowering& lowering, NodeId id) {
       (has_shift && !IsVector(graph, node.inputs[2], columns))) {
     return false;
   }
+  // The axes from `axis` on form a row.
   const Desc rows = DenseDesc({ElementCount(dims) / columns, columns}, ElemOf(*dense));
   auto flags = normalization_flags::use_scale;
   if (has_shift) flags |= normalization_flags::use_shift;

@@ -136,6 +136,7 @@ TargetFacts FactsOfThisMachine() {
 }
 
 bool MultipliesInt8Exactly(dnnl::cpu_isa isa) {
+  // Without VNNI, the library adds pairs of products of bytes in i16, which saturates.
   using dnnl::cpu_isa;
   static constexpr std::array<cpu_isa, 5> kWith = {cpu_isa::avx2_vnni, cpu_isa::avx512_core_vnni,
                                                    cpu_isa::avx512_core_bf16,

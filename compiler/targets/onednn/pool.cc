@@ -98,6 +98,8 @@ std::optional<dnnl::primitive_attr> AttrOf(const Pool& pool) {
   if (!IsInt8(pool.from) || pool.attrs.x == pool.attrs.y) return attr;
   const QuantParams& x = pool.attrs.x;
   const QuantParams& y = pool.attrs.y;
+  // y = y_zero + (x - x_zero) * scale. This function is linear and, since scales are positive,
+  // increasing, so means and maxima may be taken before it.
   const float scale = x.scale / y.scale;
   dnnl::post_ops post_ops;
   post_ops.append_eltwise(
@@ -110,6 +112,7 @@ std::optional<dnnl::primitive_attr> AttrOf(const Pool& pool) {
 std::optional<pooling_v2_forward::primitive_desc> MakePool(const Lowering& lowering,
                                                            const Pool& pool, const Desc& x,
                                                            const dnnl::primitive_attr& attr) {
+  // The library counts skipped points.
   Dims dilations = pool.window.dilations;
   for (std::int64_t& dilation : dilations) --dilation;
   const std::vector<Desc> layouts = {x, ChannelsLastDesc(pool.x, ElemOf(x)),
@@ -164,6 +167,7 @@ bool LowerPool(Lowering& lowering, NodeId id) {
   const auto attr = AttrOf(*pool);
   const auto pd = attr ? MakePool(lowering, *pool, lowering.Here(node.inputs[0]), *attr)
                        : std::optional<pooling_v2_forward::primitive_desc>();
+  // Bytes that the library pools slowly are pooled in f32, between two conversions.
   if (!pd || (IsSlow(*pd) && IsInt8(pool->from))) return LowerPoolInF32(lowering, id, *pool);
   const BufferId x = lowering.In(node.inputs[0], pd->src_desc());
   const BufferId y = lowering.Out(node.outputs[0], pd->dst_desc());

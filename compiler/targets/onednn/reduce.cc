@@ -98,6 +98,7 @@ bool LowerReduce(Lowering& lowering, NodeId id) {
   if (!axes || dims.empty()) return false;
   Dims kept = dims;
   for (const std::size_t axis : *axes) kept[axis] = 1;
+  // Axes of one entry leave nothing to reduce.
   if (kept == dims) return false;
   if (*kind == algorithm::reduction_mean && AreSpatial(*axes, dims.size()) &&
       LowerSpatialMean(lowering, id, *dense, kept)) {

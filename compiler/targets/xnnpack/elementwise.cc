@@ -134,6 +134,7 @@ bool AddActivation(Lowering& lowering, const ActivationCall& call) {
   Operator op;
   SetupRows setup = nullptr;
   if (const std::optional<Clamp> clamp = ClampOf(activation)) {
+    // The library refuses bounds that do not ascend; the negation also covers NaN.
     if (!(clamp->low < clamp->high)) return false;
     op = MakeOperator([&](xnn_operator_t* made) {
       return xnn_create_clamp_nc_f32(c, c, c, clamp->low, clamp->high, flags, made);
@@ -249,6 +250,7 @@ bool LowerConcat(Lowering& lowering, NodeId id) {
   if (axis < 0) axis += rank;
   // The library copies rows of channels into place with one call per operand.
   const Layout layout = LayoutOf(*y);
+  // Only parts along the innermost axis of the layout are such rows.
   if (axis != (rank == 4 ? 1 : rank - 1)) return false;
   const auto [rows, all] = RowsOf(*y, layout);
   std::vector<Operator> copies;

@@ -48,6 +48,7 @@ struct Layer {
 bool AddLayer(Lowering& lowering, const Layer& layer, const Closing& closing) {
   const std::optional<Clamp> clamp = ClampOf(closing.activation);
   const bool has_residual = closing.residual != kNoValue;
+  // The activation follows the residual, so a clamp moves from the layer to the addition.
   Operator op = layer.make(clamp && !has_residual ? *clamp : Clamp{});
   if (!op) return false;
   const BufferId residual = has_residual ? lowering.In(closing.residual, layer.layout) : BufferId{};
@@ -113,6 +114,7 @@ bool LowerConv(Lowering& lowering, NodeId id) {
   const auto count = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
   const auto size = [](std::int64_t value) { return static_cast<std::size_t>(value); };
   Layer layer{.id = id, .y = node.outputs[0], .layout = Layout::kChannelsLast};
+  // The library takes padding in the order top, right, bottom, left.
   layer.make = [&](Clamp clamp) {
     return MakeOperator([&](xnn_operator_t* op) {
       return xnn_create_convolution2d_nhwc_f32(
@@ -152,6 +154,7 @@ bool LowerGemm(Lowering& lowering, NodeId id) {
   } else {
     closing = Closing{};
   }
+  // A fused Gemm holds its weights as [outputs, inputs].
   const bool transposed = fused || (gemm && AttrOr(node, "transB", std::int64_t{0}) != 0);
   const auto inputs = static_cast<std::size_t>(transposed ? w->at(1) : w->at(0));
   const auto outputs = static_cast<std::size_t>(transposed ? w->at(0) : w->at(1));
@@ -168,6 +171,7 @@ bool LowerGemm(Lowering& lowering, NodeId id) {
       return xnn_create_fully_connected_nc_f32(
           inputs, outputs, inputs, outputs, weights->data(),
           closing->bias.empty() ? nullptr : closing->bias.data(), clamp.low, clamp.high,
+          // The library's own order of weights is [outputs, inputs].
           (transposed ? 0U : XNN_FLAG_TRANSPOSE_WEIGHTS) | lowering.Flags(id), op);
     });
   };

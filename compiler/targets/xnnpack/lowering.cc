@@ -57,6 +57,7 @@ struct Bound {
 /// block.
 void Turn(const float* from, float* to, std::int64_t rows, std::int64_t columns, std::int64_t begin,
           std::int64_t end) {
+  // 16 f32 are a cache line: a block reads and writes whole lines.
   constexpr std::int64_t kBlock = 16;
   for (std::int64_t c0 = begin; c0 < end; c0 += kBlock) {
     for (std::int64_t r0 = 0; r0 < rows; r0 += kBlock) {
@@ -146,6 +147,7 @@ bool Lowering::LeavesRegion(ValueId value) const {
 /// Returns whether the layout differs from the dense one in memory.
 bool Lowering::Turns(ValueId value, Layout layout) const {
   const Dims dims = DimsOf(value).value();
+  // With one channel or one pixel, both layouts are the same memory.
   return layout == Layout::kChannelsLast && dims.size() == 4 && dims[1] > 1 &&
          dims[2] * dims[3] > 1;
 }
@@ -198,6 +200,7 @@ BufferId Lowering::In(ValueId value, Layout layout) {
   if (builder_ == nullptr) return place;
   if (auto constant = Constant(value, layout)) {
     const std::size_t bytes = constant->size() * sizeof(float);
+    // The library may read this far past the end of an input.
     constant->resize(constant->size() + XNN_EXTRA_BYTES / sizeof(float));
     auto owner = std::make_shared<const std::vector<float>>(*std::move(constant));
     place = builder_->AddConstant(owner, owner->data(), bytes);
@@ -205,6 +208,7 @@ BufferId Lowering::In(ValueId value, Layout layout) {
   }
   place = NewBuffer(value);
   const Layout other = layout == Layout::kDense ? Layout::kChannelsLast : Layout::kDense;
+  // The value was made in the other layout, or comes from the builder, where it is dense.
   const auto made = places_.find({value, other});
   if (made != places_.end()) {
     AddTurn(value, layout, made->second, place);

@@ -36,6 +36,7 @@ Operator MakeWindowed(const PoolNode& pool, const Window& window) {
   };
   // The library accepts dilated pools but computes wrong results for strides above 1.
   if (window.dilations[0] != 1 || window.dilations[1] != 1) return nullptr;
+  // The library takes padding in the order top, right, bottom, left.
   if (pool.op == "MaxPool") {
     return MakeOperator([&](xnn_operator_t* op) {
       return xnn_create_max_pooling2d_nhwc_f32(
