@@ -69,6 +69,7 @@ class Emitter {
     if (loop.kind == kernel::LoopKind::kUnrolled) {
       Check(extent != nullptr, "the extent of an unrolled loop is constant");
       const std::int64_t count = extent == nullptr ? 0 : *extent;
+      // Each copy of the body is a block, so that its variables have a scope of their own.
       for (std::int64_t i = 0; i < count; ++i) {
         Block("", [&] {
           Line("const i64 " + var + " = " + std::to_string(i) + "L;");
@@ -79,12 +80,14 @@ class Emitter {
     }
     std::string start = var + " = 0";
     std::string end = "e" + std::to_string(loop.var.id);
+    // The caller cuts the iterations of a parallel loop into parts.
     if (loop.kind == kernel::LoopKind::kParallel) {
       start = var + " = begin";
       end = "end";
     } else if (extent != nullptr) {
       end = std::to_string(*extent) + "L";
     } else {
+      // A computed extent is evaluated once.
       start += ", " + end + " = " + ValueText(loop.extent, preamble_);
     }
     Block("for (i64 " + start + "; " + var + " < " + end + "; ++" + var + ") ", loop.body);
@@ -101,6 +104,7 @@ class Emitter {
     Type type = store.value->type;
     std::string value;
     if (IsBoolVector(type)) {
+      // Masks are -1 where true; memory holds 1.
       type.dtype = DType::kU8;
       value =
           "(" + preamble_.TypeName(type) + ")(" + MaskText(store.value, 1, preamble_) + " & (i8)1)";
@@ -162,6 +166,7 @@ std::string FunctionSymbol(std::size_t index, const std::string& prefix) {
 std::vector<std::string> EmittedTextOptions() {
   // -ffp-contract=fast allows fused multiply-add. No option changes the semantics of NaN, infinity
   // or the order of additions. -fwrapv: integers of a kernel wrap around.
+  // No kernel reads errno or the flags of floating-point exceptions.
   return {"-std=c++17",
           "-ffreestanding",
           "-ffp-contract=fast",

@@ -30,6 +30,8 @@ std::string FloatLiteral(double value) {
   // string contains the point and only integers are formatted.
   const auto single = static_cast<float>(value);
   const auto bits = std::bit_cast<std::uint32_t>(single);
+  // 23 bits of fraction and a zero make six hexadecimal digits. Exponent 0 means a subnormal
+  // number, 0.fraction * 2^-126; other exponents have a bias of 127 and a leading 1.
   const std::uint32_t fraction = bits & 0x7fffffU;
   const int exponent = static_cast<int>((bits >> 23U) & 255U);
   std::snprintf(text.data(), text.size(), "0x%d.%06xp%df", exponent == 0 ? 0 : 1, fraction << 1U,
@@ -56,6 +58,7 @@ std::string Divide(const ExprNode& node, const std::string& a, const std::string
   const bool is_signed =
       dtype == DType::kI8 || dtype == DType::kI16 || dtype == DType::kI32 || dtype == DType::kI64;
   const bool is_div = node.op == Op::kDiv;
+  // Without negative numbers, rounding toward zero is rounding toward minus infinity.
   if (!is_signed) return Narrow(node.type, a + (is_div ? " / " : " % ") + b);
   const auto divisor = static_cast<std::uint64_t>(node.args[1]->integer);
   // Shifts and masks already round toward minus infinity.
@@ -138,6 +141,7 @@ std::string Cast(const ExprNode& node, Preamble& preamble) {
   if (to == DType::kBool) return "(" + text() + " != 0)";
   if (from == DType::kBF16) return preamble.FromBF16(lanes) + "(" + text() + ")";
   if (to == DType::kBF16) return preamble.ToBF16(lanes) + "(" + text() + ")";
+  // Clamped values need no check of their range.
   if (to == DType::kI32 && FitsInt32(*value)) {
     return preamble.Nearest(lanes) + "(" + text() + ")";
   }
@@ -147,6 +151,7 @@ std::string Cast(const ExprNode& node, Preamble& preamble) {
   if (from != DType::kBool) {
     const std::size_t size = ByteSize(to);
     if (ByteSize(from) == 1 && size == 4) {
+      // A byte goes to f32 through i32, which is exact.
       const Type whole{to == DType::kF32 ? DType::kI32 : to, lanes};
       const std::string wide = preamble.Convert(value->type, whole) + "(" + text() + ")";
       return to == DType::kF32 ? "__builtin_convertvector(" + wide + ", " + name + ")" : wide;
@@ -157,6 +162,7 @@ std::string Cast(const ExprNode& node, Preamble& preamble) {
     return "__builtin_convertvector(" + text() + ", " + name + ")";
   }
   const int bytes = static_cast<int>(ByteSize(to));
+  // A mask is -1 or 0; a bool as a number is 1 or 0.
   const std::string ones =
       "(" + MaskText(value, bytes, preamble) + " & " +
       Constant({MaskDType(bytes), lanes}, IntegerLiteral(MaskDType(bytes), 1), preamble) + ")";
@@ -191,6 +197,7 @@ std::string IntegerLiteral(DType dtype, std::int64_t value) {
     case DType::kBool:
       return value != 0 ? "true" : "false";
     case DType::kI64:
+      // A minus is an operator on a positive literal, and 2^63 does not fit.
       if (value == std::numeric_limits<std::int64_t>::min()) return "(-9223372036854775807L - 1)";
       return value < 0 ? "(" + std::to_string(value) + "L)" : std::to_string(value) + "L";
     case DType::kU64:
@@ -265,6 +272,7 @@ std::string MaskText(const Expr& expr, int bytes, Preamble& preamble) {
     case Op::kLoad: {
       ExprNode bytes_node = node;
       bytes_node.type.dtype = DType::kU8;
+      // In memory any byte but 0 means true.
       return resized(1, "(" + Load(bytes_node, bytes_node.type, preamble) +
                             " != " + preamble.Splat(bytes_node.type) + "(0))");
     }

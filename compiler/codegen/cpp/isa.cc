@@ -35,6 +35,7 @@ Isa DetectIsa() {
   Isa isa;
 #if defined(__x86_64__)
   __builtin_cpu_init();
+  // Each level needs all the instruction sets that CompilerOptions turns on for it.
   isa.avx2 = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
              __builtin_cpu_supports("bmi2") != 0;
   isa.avx512 = isa.avx2 && __builtin_cpu_supports("avx512f") != 0 &&

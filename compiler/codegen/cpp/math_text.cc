@@ -10,6 +10,9 @@ namespace {
 // largest error (Lawson's algorithm on Chebyshev points, in double). Clamps keep x as the second
 // operand, so that NaN passes through.
 //
+// The errors below are the largest that three million points per interval showed against double,
+// with and without fused multiply-add.
+//
 // nearest: adding and subtracting 2^23 rounds to an integer; from 2^23 on every float is one.
 
 constexpr std::string_view kTools = R"cpp(
@@ -72,6 +75,10 @@ constexpr std::string_view kFloor = R"cpp(
 // and leaves k in the low bits. log(2) is split into two constants (Cody and Waite); k times the
 // first is exact. 2^k is two factors, because k may exceed the range of an exponent although the
 // result does not, or is subnormal. Beyond the clamps the result is 0 or infinite.
+// The clamps keep k in [-150, 128], so each factor has an exponent in [-75, 64] and is normal.
+// e^-104 is less than half the smallest subnormal and e^89 exceeds the largest f32. 0x4b400000 are
+// the bits of 1.5 * 2^23. k has 8 bits and the first constant 9, so their product has at most 17.
+// Error: 1.1 ulp.
 constexpr std::string_view kExp = R"cpp(
   template <class F, class I>
   INLINE F msc_exp(F x) {
@@ -94,6 +101,9 @@ constexpr std::string_view kExp = R"cpp(
 
 // Below 0.64 an odd polynomial, since the other formula cancels near 0; above, 1 - 2 / (e^(2|x|) +
 // 1).
+// From 0.64 on, 2 / (e^(2|x|) + 1) is below 1/2, so that the subtraction loses no digits. Where
+// e^(2|x|) is infinite, the quotient is 0 and the result 1. The last lines restore the sign of x.
+// Error: 1.3 ulp.
 constexpr std::string_view kTanh = R"cpp(
   template <class F, class I>
   INLINE F msc_tanh(F x) {
@@ -113,6 +123,8 @@ constexpr std::string_view kTanh = R"cpp(
 )cpp";
 
 // Below 1 an odd polynomial; above, 1 - e^-q(|x|) with a polynomial q.
+// 1 - erf(4) = 1.5e-8 is below half an ulp of numbers just below 1, so x is clamped to 4.
+// Error: 2.5 ulp, or 1.4e-7.
 constexpr std::string_view kErf = R"cpp(
   template <class F, class I>
   INLINE F msc_erf(F x) {
@@ -142,6 +154,9 @@ constexpr std::string_view kErf = R"cpp(
 
 // 1 / (1 + e^-x), with e^-x computed as in msc_exp. Clamping to +-87 suffices for f32, keeps 2^k a
 // single factor and the sum finite.
+// 1 + e^87 is less than 2^126, so its reciprocal is normal. The shift by 23 moves k into the
+// exponent and the bits of 1.5 * 2^23 out of the word. Error: 2.5 ulp for |x| <= 87; below
+// -87 the result stays at 1.65e-38.
 constexpr std::string_view kSigmoid = R"cpp(
   template <class F, class I>
   INLINE F msc_sigmoid(F x) {
@@ -164,6 +179,9 @@ constexpr std::string_view kSigmoid = R"cpp(
 // log(x) = k * log(2) + log(m) with x = 2^k * m and sqrt(1/2) <= m < sqrt(2). A subnormal x is
 // first scaled by 2^23. Terms are added in ascending order of magnitude; log(2) is split as in
 // msc_exp.
+// 0x3f3504f3 are the bits of sqrt(1/2): subtracting them makes the exponent change there instead of
+// at a power of two, and the arithmetic shift rounds k down. The last lines return
+// infinity for infinity, -infinity for 0, and NaN for NaN and negative numbers. Error: 0.9 ulp.
 constexpr std::string_view kLog = R"cpp(
   template <class F, class I>
   INLINE F msc_log(F x) {

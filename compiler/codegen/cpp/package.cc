@@ -75,6 +75,7 @@ Layout LayOut(const CppPackage& package, const Program& program) {
         throw UserError("the model reads a value that is neither its input nor computed");
       }
       planned.push_back(b);
+      // The first use lies after all calls and the last before them, until calls narrow both.
       lifetimes.push_back({buffer.bytes, program.calls.size(), 0});
     }
   }
@@ -86,6 +87,7 @@ Layout LayOut(const CppPackage& package, const Program& program) {
       lifetimes[i].last = std::max(lifetimes[i].last, c);
     }
   }
+  // A buffer that no call uses keeps the last use 0.
   for (Lifetime& lifetime : lifetimes) lifetime.first = std::min(lifetime.first, lifetime.last);
   const MemoryPlan plan = PlanMemory(lifetimes, kAlignment);
   layout.arena_bytes = plan.bytes;

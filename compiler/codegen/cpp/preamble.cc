@@ -63,6 +63,7 @@ std::string_view MaskedMove(int element_bytes, bool load) {
 }
 
 std::string MaskLiteral(int valid) {
+  // A shift by the whole width of the type would be undefined.
   const std::uint64_t mask =
       valid >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << unsigned(valid)) - 1;
   return std::to_string(mask) + "UL";
@@ -129,6 +130,7 @@ std::string Preamble::PartialLoad(Type type, int valid) {
   if (!First(name)) return name;
   const int size = static_cast<int>(ByteSize(type.dtype));
   Add("INLINE " + vector + " " + name + "(const void* p) {\n");
+  // A masked load does not touch the memory of the lanes that are off, which may not exist.
   if (isa_.avx512 && IsRegister(Bytes(type))) {
     const std::string move = "move" + Text(size) + "x" + Text(type.lanes);
     Add("  typedef " + MoveElement(size) + " " + move + " __attribute__((vector_size(" +
@@ -151,6 +153,7 @@ std::string Preamble::PartialStore(Type type, int valid) {
   if (!First(name)) return name;
   const int size = static_cast<int>(ByteSize(type.dtype));
   Add("INLINE void " + name + "(void* p, " + vector + " x) {\n");
+  // A masked store leaves the memory of the lanes that are off as it is.
   if (isa_.avx512 && IsRegister(Bytes(type))) {
     const std::string move = "move" + Text(size) + "x" + Text(type.lanes);
     Add("  typedef " + MoveElement(size) + " " + move + " __attribute__((vector_size(" +
@@ -176,6 +179,7 @@ std::string Preamble::MinMax(Op op, Type type) {
   if (type.dtype != DType::kF32 || type.lanes == 1 || !IsRegister(bytes)) return name;
   const std::string vector = TypeName(type);
   if (!First(name + vector)) return name;
+  // With 512 bits, the mask 65535 takes all 16 lanes, and 4 is _MM_FROUND_CUR_DIRECTION.
   const std::string builtin = std::string("__builtin_ia32_") + (is_min ? "min" : "max") + "ps" +
                               (bytes == 16 ? "" : Text(bytes * 8));
   Add("INLINE " + vector + " " + name + "(" + vector + " a, " + vector + " b) {\n");
@@ -191,6 +195,8 @@ std::string Preamble::MinMax(Op op, Type type) {
 std::string Preamble::FloorDivMod(Op op) {
   const std::string name = op == Op::kDiv ? "floor_div" : "floor_mod";
   if (First(name)) {
+    // C++ division rounds toward zero: with a positive divisor, the quotient is one too high
+    // exactly if the remainder is negative.
     Add(op == Op::kDiv ? "template <class T> INLINE T floor_div(T a, T b) { return a / b - (a % b "
                          "< 0 ? T{} + 1 : T{}); }\n"
                        : "template <class T> INLINE T floor_mod(T a, T b) { return a % b + (a % b "
@@ -206,6 +212,7 @@ std::string Preamble::Bits() {
 
 std::string Preamble::Math(Op op, int lanes) {
   const Type type{DType::kF32, lanes};
+  // Square roots are rounded correctly in every width.
   if (op == Op::kSqrt) {
     const std::string vector = TypeName(type);
     const std::string name = "sqrt_" + vector;
@@ -228,6 +235,7 @@ std::string Preamble::Math(Op op, int lanes) {
   }
   Bits();
   MinMax(Op::kMin, type);
+  // The text of tanh and erf calls msc_exp.
   const bool calls_exp = op == Op::kTanh || op == Op::kErf;
   if (calls_exp && First("exp")) Add(std::string(MathText(Op::kExp)));
   if (op == Op::kSigmoid && First("reciprocal")) {
@@ -262,6 +270,8 @@ std::string Preamble::Nearest(int lanes) {
   const int bytes = Bytes(real);
   Add("INLINE " + i32 + " " + name + "(" + from + " x) {\n");
   if (lanes > 1 && IsRegister(bytes)) {
+    // cvtps2dq rounds in the mode of the CPU, half to even unless a program changes it; with 512
+    // bits the 4 asks for that mode.
     const std::string builtin = "__builtin_ia32_cvtps2dq" + (bytes == 16 ? "" : Text(bytes * 8));
     Add("  return (" + i32 + ")" +
         (bytes == 64 ? builtin + "_mask(x, (" + i32 + "){}, (unsigned short)65535, 4)"
@@ -286,6 +296,7 @@ std::string Preamble::Convert(Type from, Type to) {
   const bool builtin =
       IsRegister(bytes) && ((isa_.avx512 && bytes == 64) || (isa_.avx2 && bytes == 32 && widen));
   if (builtin) {
+    // pmovzxbd and pmovsxbd widen with zeros or the sign; pmovdb keeps the low byte.
     const std::string extend =
         std::string("__builtin_ia32_pmov") + (is_unsigned ? "zx" : "sx") + "bd";
     Add("#ifdef __clang__\n  return __builtin_convertvector(x, " + y +
@@ -293,6 +304,7 @@ std::string Preamble::Convert(Type from, Type to) {
         "__attribute__((vector_size(" +
         Text(bytes) + ")));\n");
     if (bytes == 32) {
+      // The instruction widens the lower 8 of 16 bytes; the shuffle fills all 16.
       const std::string lanes = List(8, [](int i) { return Text(i); });
       Add("  return (" + y + ")" + extend + "256((bytes)__builtin_shufflevector(x, x, " + lanes +
           ", " + lanes + "));\n");
@@ -323,6 +335,8 @@ std::string Preamble::RoundTo(Type type) {
   const std::string nearest = Nearest(type.lanes);
   const kernel::IntegerRange range = kernel::RangeOf(type.dtype);
   const int size = static_cast<int>(ByteSize(type.dtype));
+  // The bounds of 8 and 16 bits are exact in f32, so clamping comes first and the rounded value
+  // fits. NaN becomes the lower bound, the second operand of msc_max.
   if (size < 4) {
     MinMax(Op::kMin, real);
     MinMax(Op::kMax, real);
@@ -346,6 +360,9 @@ std::string Preamble::RoundTo(Type type) {
   }
   First(name);
   const std::string one(Name(type.dtype));
+  // The highest values are no floats, so the comparison is with the power of two above them. The
+  // last floats below it are in range, and conversion truncates nothing after `nearest`. NaN fails
+  // both comparisons and becomes the lowest value.
   const std::string high = type.dtype == DType::kU32   ? "4294967296.0f"
                            : type.dtype == DType::kI64 ? "9223372036854775808.0f"
                                                        : "18446744073709551616.0f";
@@ -380,6 +397,9 @@ std::string Preamble::ToBF16(int lanes) {
     Add("#ifndef __clang__\n  return (" + to + ")__builtin_ia32_cvtneps2bf16_v" + Text(lanes) +
         "sf(x);\n#else\n");
   }
+  // Adding 0x7fff, and 1 if the last kept bit is odd, rounds half to even; the carry into the
+  // exponent turns the largest numbers into infinity. A NaN is cut instead, with its quiet bit 64
+  // set, because its other bits may all lie in the lower half.
   Add("  " + u32 + " u = bits<" + u32 + ">(x);\n  return convert<" + to +
       ">(x == x ? (u + 32767u + ((u >> 16) & 1u)) >> 16 : (u >> 16) | 64u);\n");
   if (isa_.bf16 && (lanes == 16 || lanes == 8)) Add("#endif\n");
@@ -416,6 +436,7 @@ std::string Preamble::Dot(Op op, int lanes) {
   const std::string bits = Text(bytes * 8);
   const std::string head =
       "INLINE " + sum + " " + name + "(" + sum + " s, " + a + " a, " + b + " b) {\n";
+  // VNNI sums four products in one instruction, modulo 2^32.
   if (four && isa_.vnni && lanes > 1 && IsRegister(bytes)) {
     Add(head + "#ifdef __clang__\n  return __builtin_ia32_vpdpbusd" + bits + "(s, (" + i32 +
         ")a, (" + i32 + ")b);\n#else\n  return __builtin_ia32_vpdpbusd_v" + Text(lanes) +
@@ -424,6 +445,8 @@ std::string Preamble::Dot(Op op, int lanes) {
   }
   if (four && lanes > 1 && IsRegister(bytes)) {
     // pmaddwd multiplies the values as i16 and adds two products in i32, so nothing overflows.
+    // pmaddubsw would take bytes directly, but it saturates sums of two products at 32767, and they
+    // reach 2 * 255 * 127. a0 and b0 are the even bytes, a1 and b1 the odd ones.
     const std::string i16 = TypeName({DType::kI16, 2 * lanes});
     const std::string u16 = TypeName({DType::kU16, 2 * lanes});
     const auto madd = [&](const std::string& x, const std::string& y) {
@@ -455,6 +478,9 @@ std::string Preamble::Dot(Op op, int lanes) {
         "sf(s, (" + i16 + ")a, (" + i16 + ")b);\n#endif\n}\n");
     return name;
   }
+  // A bf16 is the upper half of an f32: a mask leaves the odd entry of each pair, a shift the even
+  // one. A product of two has at most 16 significant bits, which f32 holds exactly; only the
+  // additions round.
   const auto high = [&](const std::string& x) {
     return "bits<" + sum + ">(bits<" + u32 + ">(" + x + ") & 0xffff0000u)";
   };
@@ -472,6 +498,8 @@ std::string Preamble::Reduce(Op op, Type type) {
   const std::string name = std::string(add ? "sum_" : "max_") + vector;
   if (made_.count(name) != 0) return name;
   const std::string scalar(Name(type.dtype));
+  // Adds or compares halves, then halves of these: log2(lanes) steps that each work on all
+  // remaining lanes at once.
   const int half = type.lanes / 2;
   const auto lanes_from = [&](int first) {
     return List(half, [&](int i) { return Text(first + i); });
