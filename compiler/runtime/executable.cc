@@ -79,6 +79,7 @@ Executable::~Executable() = default;
 std::unique_ptr<Executable::Workspace> Executable::NewWorkspace() const {
   auto workspace = std::make_unique<Workspace>();
   // Allocate one cache line more, so that addresses of empty buffers are valid, too.
+  // aligned_alloc takes multiples of the alignment only; the sizes of a plan are such.
   auto* const arena = static_cast<std::byte*>(
       std::aligned_alloc(kArenaAlignment, memory_.arena_bytes + kArenaAlignment));
   if (arena == nullptr) throw std::bad_alloc();
@@ -94,6 +95,7 @@ std::unique_ptr<Executable::Workspace> Executable::NewWorkspace() const {
 }
 
 void Executable::Prepare() {
+  // The first run then finds a workspace.
   const Lease first(*this);
 }
 

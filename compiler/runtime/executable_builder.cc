@@ -149,6 +149,7 @@ void ExecutableBuilder::PlaceOutputs(Executable& executable) {
       root.tensor = i;
     } else {
       executable.copies_.push_back({.from = id, .output = i, .bytes = At(id).bytes});
+      // The copy follows the last step, so the memory lives until then.
       root.first = std::min(root.first, steps_.size());
       root.last = steps_.size();
     }
@@ -182,6 +183,7 @@ void ExecutableBuilder::PlaceArena(Executable& executable) {
 
 // Places constants, and the buffers that each run binds.
 void ExecutableBuilder::PlaceRest(Executable& executable) {
+  // Several buffers may show the same constant, which counts once.
   std::set<const std::byte*> counted;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const Buffer& root = buffers_[Root(i)];

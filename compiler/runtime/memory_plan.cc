@@ -20,6 +20,7 @@ bool Meet(const Lifetime& a, const Lifetime& b) {
 // offset.
 std::size_t FindOffset(std::span<const Lifetime> buffers, const MemoryPlan& plan,
                        std::span<const std::size_t> placed, std::size_t buffer) {
+  // The end of what is occupied so far. Placed buffers may overlap each other, so it never falls.
   std::size_t end = 0;
   std::size_t best = 0;
   std::size_t best_gap = std::numeric_limits<std::size_t>::max();
@@ -92,6 +93,7 @@ MemoryPlan PlanMemory(std::span<const Lifetime> buffers, std::size_t alignment) 
   std::vector<Lifetime> rounded(buffers.begin(), buffers.end());
   for (Lifetime& buffer : rounded) {
     Check(buffer.first <= buffer.last, "a lifetime ends after it starts");
+    // For a power of two, clearing the low bits rounds down.
     buffer.bytes = (buffer.bytes + alignment - 1) & ~(alignment - 1);
   }
   const auto bytes = [](const Lifetime& buffer) { return buffer.bytes; };
@@ -99,6 +101,7 @@ MemoryPlan PlanMemory(std::span<const Lifetime> buffers, std::size_t alignment) 
   const auto both = [&](const Lifetime& buffer) { return buffer.bytes * steps(buffer); };
   const std::size_t bound = MemoryLowerBound(rounded);
   MemoryPlan best = Improved(rounded, OrderBy(rounded, bytes), bound);
+  // No plan is smaller than the bound, so a plan that reaches it ends the search.
   for (const Order& order : {OrderBy(rounded, both), OrderBy(rounded, steps)}) {
     if (best.bytes == bound) break;
     MemoryPlan other = Improved(rounded, order, bound);

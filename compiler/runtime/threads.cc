@@ -32,11 +32,13 @@ void ParallelParts(int threads, std::int64_t count,
     if (count > 0) body(object, 0, count);
     return;
   }
+  // Each thread has a mode of its own, and the threads of the pool serve other callers, too.
   const std::uint32_t mode = FloatMode();
 #pragma omp parallel for num_threads(parts) schedule(static, 1)
   for (int part = 0; part < parts; ++part) {
     const std::uint32_t before = FloatMode();
     SetFloatMode(mode);
+    // These bounds cut `count` into parts that differ by at most one.
     body(object, count * part / parts, count * (part + 1) / parts);
     SetFloatMode(before);
   }
