@@ -1,6 +1,7 @@
 #include "compiler/ops/fused_eval.h"
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
