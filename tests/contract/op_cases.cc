@@ -443,4 +443,36 @@ std::vector<OpCase> OpCases() {
   return cases;
 }
 
+ValueType TypeOfTensor(const Tensor& tensor) {
+  return {.dtype = tensor.dtype(), .shape = ToShape(tensor.dims())};
+}
+
+Graph GraphOfCase(
+    const OpCase& op_case,
+    const std::function<std::optional<ValueType>(std::size_t, const Tensor&)>& type_of) {
+  Graph graph;
+  Node node;
+  node.name = "node";
+  node.op = op_case.op;
+  node.domain = op_case.domain;
+  node.attrs = op_case.attrs;
+  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
+    const auto& input = op_case.inputs[i];
+    if (!input) {
+      node.inputs.push_back(kNoValue);
+      continue;
+    }
+    const std::string name = "in" + std::to_string(i);
+    const std::optional<ValueType> type = type_of ? type_of(i, *input) : std::nullopt;
+    node.inputs.push_back(type ? graph.AddInput(name, *type) : graph.AddConstant(name, *input));
+  }
+  for (std::size_t i = 0; i < op_case.outputs; ++i) {
+    node.outputs.push_back(graph.AddValue("out" + std::to_string(i), {}));
+  }
+  const std::vector<ValueId> outputs = node.outputs;
+  graph.AddNode(std::move(node));
+  for (const ValueId output : outputs) graph.AddOutput(output);
+  return graph;
+}
+
 }  // namespace msc

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -23,5 +24,14 @@ void PrintTo(const OpCase& op_case, std::ostream* out);
 
 /// At least one case for every registered operator: adding an operator means adding a row.
 [[nodiscard]] std::vector<OpCase> OpCases();
+
+[[nodiscard]] ValueType TypeOfTensor(const Tensor& tensor);
+
+/// Returns the graph of the one call; the types of its outputs are not inferred yet. `type_of` says
+/// what the graph knows of the input at an index; an input of which it returns nullopt is a
+/// constant, as all are without `type_of`.
+[[nodiscard]] Graph GraphOfCase(
+    const OpCase& op_case,
+    const std::function<std::optional<ValueType>(std::size_t, const Tensor&)>& type_of = {});
 
 }  // namespace msc

@@ -1,7 +1,6 @@
 // What every registered operator must keep, whoever wrote it.
 
 #include <cstddef>
-#include <functional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,40 +13,6 @@
 
 namespace msc {
 namespace {
-
-ValueType TypeOfTensor(const Tensor& tensor) {
-  return {.dtype = tensor.dtype(), .shape = ToShape(tensor.dims())};
-}
-
-/// A graph of the one call. `type_of` says what the graph knows of input `i`; without it the inputs
-/// are constants.
-Graph GraphOf(const OpCase& op_case,
-              const std::function<ValueType(std::size_t, const Tensor&)>& type_of = {}) {
-  Graph graph;
-  Node node;
-  node.name = "node";
-  node.op = op_case.op;
-  node.domain = op_case.domain;
-  node.attrs = op_case.attrs;
-  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
-    const auto& input = op_case.inputs[i];
-    const std::string name = "in" + std::to_string(i);
-    if (!input) {
-      node.inputs.push_back(kNoValue);
-    } else if (type_of) {
-      node.inputs.push_back(graph.AddInput(name, type_of(i, *input)));
-    } else {
-      node.inputs.push_back(graph.AddConstant(name, *input));
-    }
-  }
-  for (std::size_t i = 0; i < op_case.outputs; ++i) {
-    node.outputs.push_back(graph.AddValue("out" + std::to_string(i), {}));
-  }
-  const std::vector<ValueId> outputs = node.outputs;
-  graph.AddNode(std::move(node));
-  for (const ValueId id : outputs) graph.AddOutput(id);
-  return graph;
-}
 
 std::vector<Tensor> Given(const OpCase& op_case) {
   std::vector<Tensor> tensors;
@@ -84,7 +49,7 @@ TEST(OpContract, EveryOperatorHasACase) {
 class OpContract : public testing::TestWithParam<OpCase> {};
 
 TEST_P(OpContract, InferenceOfConstantInputsGivesTheTypesOfTheResults) {
-  Graph graph = GraphOf(GetParam());
+  Graph graph = GraphOfCase(GetParam());
   InferTypes(graph);
   const std::vector<Tensor> outputs = Interpret(graph, {});
   ASSERT_EQ(outputs.size(), GetParam().outputs);
@@ -94,8 +59,8 @@ TEST_P(OpContract, InferenceOfConstantInputsGivesTheTypesOfTheResults) {
 }
 
 TEST_P(OpContract, InferenceOfTypesAloneNeverContradictsTheResults) {
-  Graph graph =
-      GraphOf(GetParam(), [](std::size_t, const Tensor& tensor) { return TypeOfTensor(tensor); });
+  Graph graph = GraphOfCase(GetParam(),
+                            [](std::size_t, const Tensor& tensor) { return TypeOfTensor(tensor); });
   InferTypes(graph);
   const std::vector<Tensor> outputs = Interpret(graph, Given(GetParam()));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -106,7 +71,7 @@ TEST_P(OpContract, InferenceOfTypesAloneNeverContradictsTheResults) {
 TEST_P(OpContract, InferenceOfASymbolicFirstDimensionNeverContradictsTheResults) {
   const auto& first = GetParam().inputs.front();
   if (first->dims().empty()) return;  // a scalar has no dimension to leave open
-  Graph graph = GraphOf(GetParam(), [](std::size_t i, const Tensor& tensor) {
+  Graph graph = GraphOfCase(GetParam(), [](std::size_t i, const Tensor& tensor) {
     ValueType type = TypeOfTensor(tensor);
     if (i == 0) type.shape->front() = Dim::Symbol("n");
     return type;
@@ -120,7 +85,7 @@ TEST_P(OpContract, InferenceOfASymbolicFirstDimensionNeverContradictsTheResults)
 
 TEST_P(OpContract, InferenceBearsInputsOfUnknownRankAndType) {
   for (const bool with_dtype : {true, false}) {
-    Graph graph = GraphOf(GetParam(), [&](std::size_t, const Tensor& tensor) {
+    Graph graph = GraphOfCase(GetParam(), [&](std::size_t, const Tensor& tensor) {
       return ValueType{.dtype = with_dtype ? tensor.dtype() : DType::kUndefined,
                        .shape = std::nullopt};
     });
@@ -133,12 +98,12 @@ TEST_P(OpContract, InferenceBearsInputsOfUnknownRankAndType) {
 }
 
 TEST_P(OpContract, ResultsAreTheSameEveryTime) {
-  const Graph graph = GraphOf(GetParam());
+  const Graph graph = GraphOfCase(GetParam());
   EXPECT_EQ(Interpret(graph, {}), Interpret(graph, {}));
 }
 
 TEST_P(OpContract, CostCountsEveryByteOnce) {
-  Graph graph = GraphOf(GetParam());
+  Graph graph = GraphOfCase(GetParam());
   InferTypes(graph);
   double bytes = 0;
   for (const ValueId id : graph.values()) {
@@ -154,7 +119,7 @@ TEST_P(OpContract, CostCountsEveryByteOnce) {
 TEST_P(OpContract, AnUnknownAttributeIsRefused) {
   OpCase wrong = GetParam();
   wrong.attrs["no_such_attribute"] = std::int64_t{1};
-  const Graph graph = GraphOf(wrong);
+  const Graph graph = GraphOfCase(wrong);
   const std::string op = wrong.domain.empty() ? wrong.op : wrong.domain + "." + wrong.op;
   try {
     CheckNode(graph, graph.order().front());

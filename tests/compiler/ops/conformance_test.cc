@@ -113,7 +113,7 @@ TEST(Conformance, PassesTheOnnxNodeTestsOfEveryOperatorItHas) {
     total += count;
   }
   std::cout << total << " passed, " << failures << " failed as expected or not\n";
-  EXPECT_GT(total, 500) << "most of the data were not found";
+  EXPECT_GE(total, 784) << "the data of some operators were not found";
 }
 
 }  // namespace

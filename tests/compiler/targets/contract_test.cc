@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -216,45 +217,22 @@ std::vector<std::string> TargetNames() {
   return names;
 }
 
-/// Returns the graph of one call, its operands from outside or, but for the first, constant.
-Graph GraphOf(const OpCase& op_case, bool constants) {
-  Graph graph;
-  Node node;
-  node.name = "node";
-  node.op = op_case.op;
-  node.domain = op_case.domain;
-  node.attrs = op_case.attrs;
-  for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
-    const auto& input = op_case.inputs[i];
-    const std::string name = "in" + std::to_string(i);
-    const auto add = [&] {
-      if (!input) return kNoValue;
-      if (constants && i > 0) return graph.AddConstant(name, *input);
-      return graph.AddInput(name, {.dtype = input->dtype(), .shape = ToShape(input->dims())});
-    };
-    node.inputs.push_back(add());
-  }
-  for (std::size_t i = 0; i < op_case.outputs; ++i) {
-    node.outputs.push_back(graph.AddValue("out" + std::to_string(i), {}));
-  }
-  const std::vector<ValueId> outputs = node.outputs;
-  graph.AddNode(std::move(node));
-  InferTypes(graph);
-  for (const ValueId output : outputs) graph.AddOutput(output);
-  return graph;
-}
-
-/// Runs the call on `target`, if it supports it, and compares the outputs with the reference's.
+/// Runs the call on `target`, if it supports it, and compares the outputs with the reference's. The
+/// operands come from outside or are, but for the first, constants.
 void CompareCall(const Target& target, const Target& reference, const OpCase& op_case,
                  bool constants) {
-  const Graph graph = GraphOf(op_case, constants);
+  const auto is_constant = [constants](std::size_t i) { return constants && i > 0; };
+  Graph graph = GraphOfCase(op_case, [&](std::size_t i, const Tensor& tensor) {
+    return is_constant(i) ? std::nullopt : std::optional(TypeOfTensor(tensor));
+  });
+  InferTypes(graph);
   const bool is_static = std::ranges::all_of(graph.outputs(), [&](ValueId output) {
     return graph.type(output).shape && StaticDims(*graph.type(output).shape);
   });
   if (!is_static || !target.Supports(graph, graph.order().front())) return;
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < op_case.inputs.size(); ++i) {
-    if (op_case.inputs[i] && (i == 0 || !constants)) inputs.push_back(*op_case.inputs[i]);
+    if (op_case.inputs[i] && !is_constant(i)) inputs.push_back(*op_case.inputs[i]);
   }
   const std::vector<Tensor> expected = Interpret(graph, inputs);
   Executable executable = Build(graph, target, reference, 1);
