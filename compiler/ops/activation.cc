@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <type_traits>
 #include <utility>
@@ -11,11 +12,8 @@
 namespace msc {
 namespace {
 
-/// Parameters alpha and beta of an operator.
-struct Params {
-  float alpha = 0.0F;
-  float beta = 0.0F;
-};
+/// Values of an operator's attributes, in the order of UnaryOp::attrs.
+using Params = std::array<float, 2>;
 
 template <class T>
 using Unary = T (*)(T x, const Params& params);
@@ -38,36 +36,29 @@ struct UnaryOp {
   std::string name;
   Unary<float> f32;
   Unary<double> f64;
-  std::vector<AttrSpec> attrs = {};
-  Params otherwise = {};  ///< defaults of alpha and beta
-  double flops = 1.0;     ///< per element; a transcendental function counts 10
+  std::vector<std::pair<std::string, float>> attrs = {};  ///< names and defaults; at most two
+  double flops = 1.0;  ///< per element; a transcendental function counts 10
 };
 
 /// Instantiates a generic function for float and double.
 template <class Fn>
-UnaryOp Make(std::string name, double flops, Fn /*fn*/) {
-  return {.name = std::move(name),
+UnaryOp Make(const std::string& name, double flops, Fn /*fn*/) {
+  return {.name = name,
           .f32 = [](float x, const Params& p) { return Fn{}(x, p); },
           .f64 = [](double x, const Params& p) { return Fn{}(x, p); },
           .flops = flops};
 }
 
-UnaryOp WithAttrs(UnaryOp op, std::vector<std::string> names, Params otherwise) {
-  op.otherwise = otherwise;
-  for (std::string& name : names) {
-    const float value = name == "alpha" ? otherwise.alpha : otherwise.beta;
-    op.attrs.push_back({.name = std::move(name), .otherwise = value});
-  }
+UnaryOp WithAttrs(UnaryOp op, std::vector<std::pair<std::string, float>> attrs) {
+  op.attrs = std::move(attrs);
   return op;
 }
 
-/// Returns the attribute name of the second parameter: Selu calls it gamma.
-const char* SecondName(const std::string& op) {
-  return op == "Selu" ? "gamma" : "beta";
-}
-
 OpDef DefOf(UnaryOp op) {
-  OpDef def{.name = op.name, .inputs = {1, 1}, .attrs = op.attrs, .infer = {}, .eval = {}};
+  OpDef def{.name = op.name, .inputs = {1, 1}, .infer = {}, .eval = {}};
+  for (const auto& [name, value] : op.attrs) {
+    def.attrs.push_back({.name = name, .otherwise = value});
+  }
   def.infer = InferFloat;
   def.flops = [flops = op.flops](const Node& /*node*/, std::span<const ValueType> /*in*/,
                                  std::span<const ValueType> out) {
@@ -75,8 +66,10 @@ OpDef DefOf(UnaryOp op) {
   };
   def.eval = ViaF32([op = std::move(op)](const Node& node, EvalInputs inputs) {
     std::vector<Tensor> outputs = NewOutputs(InferFloat, node, inputs);
-    const Params params{.alpha = AttrOr(node, "alpha", op.otherwise.alpha),
-                        .beta = AttrOr(node, SecondName(op.name), op.otherwise.beta)};
+    Params params = {};
+    for (std::size_t i = 0; i < op.attrs.size(); ++i) {
+      params.at(i) = AttrOr(node, op.attrs[i].first, op.attrs[i].second);
+    }
     WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
       const auto from = inputs[0]->Values<T>();
       const auto to = outputs[0].template MutableValues<T>();
@@ -95,8 +88,8 @@ OpDef DefOf(UnaryOp op) {
 
 /// Defines an operator that also accepts integers: Relu, Abs, Neg, Sign.
 template <class Fn>
-OpDef NumberDef(std::string name, Fn fn) {
-  return {.name = std::move(name),
+OpDef NumberDef(const std::string& name, Fn fn) {
+  return {.name = name,
           .inputs = {1, 1},
           .infer = InferNumber,
           .eval = ViaF32([fn](const Node& node, EvalInputs inputs) {
@@ -182,7 +175,7 @@ void RegisterUnary(OpRegistry& ops) {
   };
   const auto hard_sigmoid = [](auto x, P p) {
     using T = decltype(x);
-    const T y = static_cast<T>(p.alpha) * x + static_cast<T>(p.beta);
+    const T y = static_cast<T>(p[0]) * x + static_cast<T>(p[1]);
     return y < T{0} ? T{0} : y > T{1} ? T{1} : y;
   };
   const auto hard_swish = [](auto x, P) {
@@ -192,12 +185,12 @@ void RegisterUnary(OpRegistry& ops) {
   };
   const auto leaky = [](auto x, P p) {
     using T = decltype(x);
-    return x < T{0} ? static_cast<T>(p.alpha) * x : x;
+    return x < T{0} ? static_cast<T>(p[0]) * x : x;
   };
   // expm1, because exp(x) - 1 loses precision near 0.
   const auto elu = [](auto x, P p) {
     using T = decltype(x);
-    return x < T{0} ? static_cast<T>(p.alpha) * std::expm1(x) : x;
+    return x < T{0} ? static_cast<T>(p[0]) * std::expm1(x) : x;
   };
   // log(1 + exp(x)) without an overflow of exp.
   const auto softplus = [](auto x, P) {
@@ -205,11 +198,10 @@ void RegisterUnary(OpRegistry& ops) {
     return std::max(x, T{0}) + std::log1p(std::exp(-std::abs(x)));
   };
   add(Make("Sigmoid", 12, sigmoid));
-  add(WithAttrs(Make("HardSigmoid", 4, hard_sigmoid), {"alpha", "beta"},
-                {.alpha = 0.2F, .beta = 0.5F}));
+  add(WithAttrs(Make("HardSigmoid", 4, hard_sigmoid), {{"alpha", 0.2F}, {"beta", 0.5F}}));
   add(Make("HardSwish", 5, hard_swish));
-  add(WithAttrs(Make("LeakyRelu", 2, leaky), {"alpha"}, {.alpha = 0.01F}));
-  add(WithAttrs(Make("Elu", 12, elu), {"alpha"}, {.alpha = 1.0F}));
+  add(WithAttrs(Make("LeakyRelu", 2, leaky), {{"alpha", 0.01F}}));
+  add(WithAttrs(Make("Elu", 12, elu), {{"alpha", 1.0F}}));
   add(Make("Softplus", 22, softplus));
   add(Make("Softsign", 3, [](auto x, P) { return x / (decltype(x){1} + std::abs(x)); }));
   add(Make("Tanh", 10, [](auto x, P) { return std::tanh(x); }));
@@ -222,22 +214,22 @@ void RegisterUnary(OpRegistry& ops) {
   add(Make("Ceil", 1, [](auto x, P) { return std::ceil(x); }));
   const auto celu = [](auto x, P p) {
     using T = decltype(x);
-    const auto alpha = static_cast<T>(p.alpha);
+    const auto alpha = static_cast<T>(p[0]);
     return x < T{0} ? alpha * std::expm1(x / alpha) : x;
   };
   const auto selu = [](auto x, P p) {
     using T = decltype(x);
-    const auto gamma = static_cast<T>(p.beta);
-    return gamma * (x <= T{0} ? static_cast<T>(p.alpha) * std::expm1(x) : x);
+    const auto gamma = static_cast<T>(p[1]);
+    return gamma * (x <= T{0} ? static_cast<T>(p[0]) * std::expm1(x) : x);
   };
   const auto thresholded = [](auto x, P p) {
     using T = decltype(x);
-    return x > static_cast<T>(p.alpha) ? x : T{0};
+    return x > static_cast<T>(p[0]) ? x : T{0};
   };
-  add(WithAttrs(Make("Celu", 12, celu), {"alpha"}, {.alpha = 1.0F}));
-  add(WithAttrs(Make("Selu", 12, selu), {"alpha", "gamma"},
-                {.alpha = 1.67326319217681884765625F, .beta = 1.05070102214813232421875F}));
-  add(WithAttrs(Make("ThresholdedRelu", 1, thresholded), {"alpha"}, {.alpha = 1.0F}));
+  add(WithAttrs(Make("Celu", 12, celu), {{"alpha", 1.0F}}));
+  add(WithAttrs(Make("Selu", 12, selu),
+                {{"alpha", 1.67326319217681884765625F}, {"gamma", 1.05070102214813232421875F}}));
+  add(WithAttrs(Make("ThresholdedRelu", 1, thresholded), {{"alpha", 1.0F}}));
   add(Make("Acos", 10, [](auto x, P) { return std::acos(x); }));
   add(Make("Acosh", 10, [](auto x, P) { return std::acosh(x); }));
   add(Make("Asin", 10, [](auto x, P) { return std::asin(x); }));
