@@ -12,9 +12,9 @@
 #include "compiler/pipeline/fit.h"
 #include "compiler/targets/target.h"
 #include "cost/measure/latency.h"
-#include "cost/quality/array_file.h"
-#include "cost/quality/dataset.h"
 #include "cost/quality/verdict.h"
+#include "cost/samples/array_file.h"
+#include "cost/samples/dataset.h"
 
 namespace msc::cost {
 

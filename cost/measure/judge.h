@@ -8,8 +8,8 @@
 #include "compiler/targets/target.h"
 #include "cost/measure/build.h"
 #include "cost/measure/folder.h"
-#include "cost/quality/array_file.h"
 #include "cost/quality/quality.h"
+#include "cost/samples/array_file.h"
 
 namespace msc::cost {
 

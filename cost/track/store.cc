@@ -6,7 +6,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/ops/eval.h"
-#include "cost/quality/array_file.h"
+#include "cost/samples/array_file.h"
 
 namespace msc::cost {
 namespace {

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "compiler/base/error.h"
-#include "cost/quality/array_file.h"
-#include "cost/quality/convert.h"
+#include "cost/samples/array_file.h"
+#include "cost/samples/convert.h"
 
 namespace msc::gym {
 namespace {

@@ -9,7 +9,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/pipeline/observe.h"
 #include "cost/model/outcome.h"
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;

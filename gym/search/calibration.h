@@ -9,7 +9,7 @@
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/fit.h"
 #include "compiler/strategy/strategy.h"
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 #include "envs/common/model_context.h"
 #include "gym/search/task.h"
 

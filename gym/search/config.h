@@ -11,7 +11,7 @@
 #include "compiler/base/within.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "cost/measure/latency.h"
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 #include "gym/search/tasks/list.h"
 #include "gym/study/objective.h"
 #include "gym/study/stop_rules.h"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 
 namespace msc::gym {
 

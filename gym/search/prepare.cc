@@ -14,7 +14,7 @@
 #include "compiler/targets/spec.h"
 #include "cost/measure/energy.h"
 #include "cost/measure/folder.h"
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 #include "envs/common/evaluation.h"
 #include "gym/search/calibration.h"
 #include "gym/search/config.h"

@@ -13,7 +13,7 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/pairs.h"
 #include "compiler/pipeline/samples.h"
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 #include "envs/common/evaluation.h"
 #include "gym/search/config.h"
 #include "gym/search/findings.h"

@@ -12,8 +12,8 @@
 #include "compiler/pipeline/distill.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/samples.h"
-#include "cost/quality/dataset.h"
 #include "cost/quality/quality.h"
+#include "cost/samples/dataset.h"
 #include "gym/search/held_out.h"
 #include "gym/search/model.h"
 

@@ -1,4 +1,4 @@
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 
 #include <algorithm>
 #include <array>
@@ -17,8 +17,8 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
-#include "cost/quality/array_file.h"
-#include "cost/quality/sample_dims.h"
+#include "cost/samples/array_file.h"
+#include "cost/samples/sample_dims.h"
 
 namespace msc::cost {
 namespace {

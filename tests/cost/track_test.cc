@@ -9,7 +9,7 @@
 
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
-#include "cost/quality/array_file.h"
+#include "cost/samples/array_file.h"
 #include "cost/track/bisect.h"
 #include "cost/track/stage.h"
 #include "cost/track/store.h"

@@ -20,7 +20,7 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/samples.h"
 #include "compiler/targets/register.h"
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 
 namespace msc {
 namespace {

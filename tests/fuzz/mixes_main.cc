@@ -17,7 +17,7 @@
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/targets/register.h"
-#include "cost/quality/array_file.h"
+#include "cost/samples/array_file.h"
 #include "tests/support/layer_sweep.h"
 #include "tests/support/suite.h"
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "compiler/base/error.h"
-#include "cost/quality/dataset.h"
-#include "cost/quality/image_file.h"
+#include "cost/samples/dataset.h"
+#include "cost/samples/image_file.h"
 #include "tests/fuzz/targets.h"
 
 namespace msc::fuzz {

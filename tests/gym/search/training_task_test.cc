@@ -10,7 +10,7 @@
 #include "compiler/compress/distill/trainer.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
-#include "cost/quality/array_file.h"
+#include "cost/samples/array_file.h"
 #include "gym/search/registries.h"
 #include "tests/gym/core/fake_env.h"
 

@@ -7,7 +7,7 @@
 #include "compiler/base/dtype.h"
 #include "compiler/base/shape.h"
 #include "compiler/ir/tensor.h"
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 
 namespace msc::cost {
 

@@ -8,7 +8,7 @@
 
 #include "compiler/base/shape.h"
 #include "compiler/ir/tensor.h"
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 
 namespace msc::cost {
 

@@ -1,13 +1,13 @@
-#include "cost/quality/named_inputs.h"
+#include "cost/samples/named_inputs.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 
 #include "compiler/base/error.h"
-#include "cost/quality/array_file.h"
-#include "cost/quality/convert.h"
-#include "cost/quality/zip_file.h"
+#include "cost/samples/array_file.h"
+#include "cost/samples/convert.h"
+#include "cost/samples/zip_file.h"
 
 namespace msc::cost {
 namespace {

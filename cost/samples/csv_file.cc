@@ -1,4 +1,4 @@
-#include "cost/quality/csv_file.h"
+#include "cost/samples/csv_file.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compiler/base/error.h"
-#include "cost/quality/byte_source.h"
+#include "cost/samples/byte_source.h"
 
 namespace msc::cost {
 namespace {

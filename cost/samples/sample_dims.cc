@@ -1,4 +1,4 @@
-#include "cost/quality/sample_dims.h"
+#include "cost/samples/sample_dims.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "cost/quality/byte_source.h"
+#include "cost/samples/byte_source.h"
 
 #include <algorithm>
 #include <array>

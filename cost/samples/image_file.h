@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler/ir/tensor.h"
-#include "cost/quality/array_file.h"
+#include "cost/samples/array_file.h"
 
 namespace msc::cost {
 

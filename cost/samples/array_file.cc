@@ -1,4 +1,4 @@
-#include "cost/quality/array_file.h"
+#include "cost/samples/array_file.h"
 
 #include <algorithm>
 #include <array>
@@ -10,8 +10,8 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
-#include "cost/quality/byte_source.h"
-#include "cost/quality/npy_header.h"
+#include "cost/samples/byte_source.h"
+#include "cost/samples/npy_header.h"
 
 namespace msc::cost {
 namespace {

@@ -1,4 +1,4 @@
-#include "cost/quality/image_file.h"
+#include "cost/samples/image_file.h"
 
 #include <algorithm>
 #include <cmath>

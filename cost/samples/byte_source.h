@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "cost/quality/zip_file.h"
+#include "cost/samples/zip_file.h"
 
 namespace msc::cost {
 

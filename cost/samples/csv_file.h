@@ -3,7 +3,7 @@
 #include <string>
 
 #include "compiler/ir/tensor.h"
-#include "cost/quality/array_file.h"
+#include "cost/samples/array_file.h"
 
 namespace msc::cost {
 

@@ -1,4 +1,4 @@
-#include "cost/quality/dataset.h"
+#include "cost/samples/dataset.h"
 
 #include <cmath>
 #include <cstring>
@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "compiler/base/error.h"
-#include "cost/quality/convert.h"
-#include "cost/quality/named_inputs.h"
-#include "cost/quality/sample_dims.h"
-#include "cost/quality/sample_files.h"
+#include "cost/samples/convert.h"
+#include "cost/samples/named_inputs.h"
+#include "cost/samples/sample_dims.h"
+#include "cost/samples/sample_files.h"
 
 namespace msc::cost {
 namespace {

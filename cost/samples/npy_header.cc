@@ -1,4 +1,4 @@
-#include "cost/quality/npy_header.h"
+#include "cost/samples/npy_header.h"
 
 #include <algorithm>
 #include <array>

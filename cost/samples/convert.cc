@@ -1,4 +1,4 @@
-#include "cost/quality/convert.h"
+#include "cost/samples/convert.h"
 
 #include <algorithm>
 #include <cmath>

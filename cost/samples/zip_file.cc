@@ -1,4 +1,4 @@
-#include "cost/quality/zip_file.h"
+#include "cost/samples/zip_file.h"
 
 #include <algorithm>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "cost/quality/sample_files.h"
+#include "cost/samples/sample_files.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,9 +12,9 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
-#include "cost/quality/array_file.h"
-#include "cost/quality/csv_file.h"
-#include "cost/quality/image_file.h"
+#include "cost/samples/array_file.h"
+#include "cost/samples/csv_file.h"
+#include "cost/samples/image_file.h"
 
 namespace msc::cost {
 namespace {
