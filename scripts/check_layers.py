@@ -85,7 +85,7 @@ RULES = {
         "gym/search/tasks gym/core gym/study envs envs/* agents cost/* compiler/*",
     "gym/search/report": "gym/search gym/report gym/core gym/study envs/* cost/* compiler/*",
     "gym/search/tasks":
-        "gym/search gym/search/report gym/report gym/study gym/core envs/* compiler/*",
+        "gym/search gym/search/report gym/report gym/study gym/core envs/* cost/model compiler/*",
     "gym/msc_config": "gym/search gym/core gym/study envs/* compiler/*",
     "gym/app": "*",
     "gym/python":

@@ -26,6 +26,22 @@ Tensor Rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   return rows;
 }
 
+Tensor JoinRows(std::span<const Tensor> parts) {
+  Check(!parts.empty(), "there is something to join");
+  Dims dims = parts[0].dims();
+  dims.at(0) = 0;
+  for (const Tensor& part : parts) dims[0] += part.dims().at(0);
+  Tensor joined(parts[0].dtype(), dims);
+  std::size_t at = 0;
+  for (const Tensor& part : parts) {
+    Check(at + part.bytes() <= joined.bytes(), "parts have rows of one size");
+    if (part.bytes() == 0) continue;
+    std::memcpy(joined.MutableRaw().data() + at, part.Raw().data(), part.bytes());
+    at += part.bytes();
+  }
+  return joined;
+}
+
 std::optional<std::int64_t> FixedBatch(const Graph& graph) {
   if (graph.inputs().empty()) throw UserError("the model has no input");
   const auto& shape = graph.type(graph.inputs()[0]).shape;

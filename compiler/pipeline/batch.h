@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/tensor.h"
@@ -11,6 +12,10 @@ namespace msc {
 /// Returns rows [first, first + count) of the outermost dimension. UserError if some of them do not
 /// exist.
 [[nodiscard]] Tensor Rows(const Tensor& tensor, std::int64_t first, std::int64_t count);
+
+/// Returns the rows of all tensors, in order. They have one type, and the same dims but for the
+/// outermost one; there is at least one.
+[[nodiscard]] Tensor JoinRows(std::span<const Tensor> parts);
 
 /// Returns the outermost dimension of the first input if the model fixes it. UserError if there are
 /// no inputs.

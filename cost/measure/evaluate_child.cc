@@ -110,8 +110,8 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   const EvaluationSettings& settings = context.folder.settings;
   auto built = Build(context, strategy, settings.batch);
   if (!built.ok()) return built.failure();
-  QualityMeter meter;
-  QualityMeter held_out;
+  QualityMeter meter(context.folder.forms);
+  QualityMeter held_out(context.folder.forms);
   const std::array<QualityMeter*, 2> meters = {&meter, &held_out};
   const std::int64_t known = std::max<std::int64_t>(request.held_out - request.first, 0);
   const bool apart = request.held_out > 0;
@@ -163,7 +163,7 @@ Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strateg
   const RowRange rows{0, runner->built.batch};
   runner->inputs = LoadInputs(context.folder, rows);
   runner->outputs = runner->built.executable.Run(runner->inputs);
-  QualityMeter meter;
+  QualityMeter meter(context.folder.forms);
   auto failure = meter.Add(LoadReference(context.folder, rows), runner->outputs, {});
   if (!failure) failure = Judge(context, strategy, runner->built, rows, meter);
   if (failure) return *std::move(failure);

@@ -13,6 +13,8 @@
 #include "compiler/base/hash.h"
 #include "compiler/ir/serialize.h"
 #include "cost/measure/build.h"
+#include "cost/quality/choose_form.h"
+#include "cost/quality/quality.h"
 
 namespace msc::cost {
 namespace {
@@ -29,26 +31,30 @@ struct FitFacts {
 
 /// Contents of evaluation.json.
 struct Manifest {
-  std::string format = "msc-evaluation-1";
+  std::string format = "msc-evaluation-2";
   std::string graph_hash;
   std::string samples_hash;
   std::int64_t samples = 0;
   std::int64_t inputs = 1;
   std::int64_t outputs = 0;
   bool labelled = false;
+  OutputForms forms;
+  std::vector<std::string> losses;
   EvaluationSettings settings;
   std::optional<FitFacts> fit;
   double build_ms = 0;
   double run_ms = 0;
   static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form",
-          Within::OneOf({"msc-evaluation-1"}));
+          Within::OneOf({"msc-evaluation-2"}));
     visit("graph_hash", self.graph_hash, "hash of the canonical graph");
     visit("samples_hash", self.samples_hash, "hash of inputs and labels");
     visit("samples", self.samples, "number of samples", Within{1, 1e9});
     visit("inputs", self.inputs, "inputs of the graph", Within{1, 1e6});
     visit("outputs", self.outputs, "outputs of the graph", Within{1, 1e6});
     visit("labelled", self.labelled, "whether there are labels");
+    visit("forms", self.forms, "how outputs are compared");
+    visit("losses", self.losses, "names of the losses");
     visit("settings", self.settings, "how candidates are judged");
     visit("fit", self.fit, "what candidates are fitted to");
     visit("build_ms", self.build_ms, "milliseconds to build the uncompressed model",
@@ -189,6 +195,8 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   manifest.inputs = std::ssize(samples.inputs);
   manifest.outputs = static_cast<std::int64_t>(reference.size());
   manifest.labelled = !samples.labels.empty();
+  manifest.forms = ChooseForms(*preparation.graph, reference, preparation.forms);
+  manifest.losses = LossNames(manifest.forms, reference, samples.labels);
   manifest.settings = preparation.settings;
   manifest.build_ms = time.build_ms;
   manifest.run_ms = time.run_ms;
@@ -213,6 +221,8 @@ PreparedFolder OpenFolder(const std::string& path) {
   folder.inputs = manifest.inputs;
   folder.outputs = manifest.outputs;
   folder.labelled = manifest.labelled;
+  folder.forms = std::move(manifest.forms);
+  folder.losses = std::move(manifest.losses);
   folder.settings = std::move(manifest.settings);
   folder.build_ms = manifest.build_ms;
   folder.run_ms = manifest.run_ms;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "compiler/pipeline/fit.h"
 #include "compiler/targets/target.h"
 #include "cost/measure/latency.h"
+#include "cost/model/output_form.h"
 #include "cost/quality/verdict.h"
 #include "cost/samples/array_file.h"
 #include "cost/samples/dataset.h"
@@ -71,6 +73,8 @@ struct PreparedFolder {
   std::int64_t inputs = 1;   ///< of the graph
   std::int64_t outputs = 0;  ///< of the graph
   bool labelled = false;
+  OutputForms forms;                ///< of the outputs
+  std::vector<std::string> losses;  ///< names of those that outcomes have
   EvaluationSettings settings;
   std::string fit_hash;  ///< FitHash of the calibration samples; empty if there are none
   FitOptions fit;        ///< how candidates are fitted to them
@@ -85,8 +89,9 @@ struct Preparation {
   const Graph* graph = nullptr;
   const SampleSet* samples = nullptr;
   EvaluationSettings settings;
-  const SampleSource* calibration = nullptr;  ///< for fitting candidates; nullptr = none
-  FitOptions fit = {};                        ///< how to fit
+  const SampleSource* calibration = nullptr;     ///< for fitting candidates; nullptr = none
+  FitOptions fit = {};                           ///< how to fit
+  std::map<std::string, OutputForm> forms = {};  ///< by output; others follow from what they hold
 };
 
 /// Time to build the uncompressed model, and to run it on all samples.
@@ -102,9 +107,10 @@ struct ReferenceTime {
                                                    const TargetRegistry& targets,
                                                    ReferenceTime* time = nullptr);
 
-/// Computes the reference outputs and writes graph.json, graph.weights, inputs.npy, labels.npy,
-/// reference_<i>.npy and calibration.npy, inputs_<i>.npy and calibration_<i>.npy for further
-/// inputs, and last evaluation.json, which marks the folder as complete.
+/// Computes the reference outputs, chooses their forms (ChooseForms), and writes graph.json,
+/// graph.weights, inputs.npy, labels.npy, reference_<i>.npy and calibration.npy, inputs_<i>.npy and
+/// calibration_<i>.npy for further inputs, and last evaluation.json, which marks the folder as
+/// complete.
 PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
                              const TargetRegistry& targets);
 

@@ -10,6 +10,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
+#include "cost/model/loss.h"
 
 namespace msc::cost {
 namespace {
@@ -51,15 +52,17 @@ const Number* FindImpossible(const std::vector<Number>& numbers) {
 
 void Add(const std::string& name, const Quality& quality, std::vector<Number>& numbers) {
   numbers.insert(numbers.end(),
-                 {{name + ".kl", quality.kl},
-                  {name + ".mse", quality.mse},
-                  {name + ".agreement", quality.agreement, 1},
-                  {name + ".accuracy", quality.accuracy.value_or(0), 1},
+                 {{name + ".accuracy", quality.accuracy.value_or(0), 1},
                   {name + ".reference_accuracy", quality.reference_accuracy.value_or(0), 1},
-                  {name + ".samples", static_cast<double>(quality.samples)},
-                  {name + ".kl_error", quality.kl_error},
-                  {name + ".agreement_error", quality.agreement_error, 1},
-                  {name + ".accuracy_error", quality.accuracy_error, 1}});
+                  {name + ".accuracy_error", quality.accuracy_error, 1},
+                  {name + ".samples", static_cast<double>(quality.samples)}});
+  for (const OutputQuality& output : quality.outputs) {
+    for (const auto& [loss, estimate] : output.losses) {
+      const std::string path = name + "." + output.name + "." + loss;
+      numbers.push_back({path, estimate.value});
+      numbers.push_back({path + ".error", estimate.error});
+    }
+  }
 }
 
 std::vector<Number> Numbers(const Outcome& outcome) {
@@ -90,6 +93,36 @@ std::vector<Number> Numbers(const Outcome& outcome) {
 }
 
 }  // namespace
+
+std::optional<Estimate> Quality::Loss(std::string_view name) const {
+  if (name == kAccuracyDrop) {
+    if (!accuracy || !reference_accuracy) return std::nullopt;
+    constexpr double kPoints = 100;
+    return Estimate{kPoints * (*reference_accuracy - *accuracy), kPoints * accuracy_error};
+  }
+  const std::size_t colon = name.find(':');
+  const std::string loss(name.substr(0, colon));
+  std::optional<Estimate> worst;
+  for (const OutputQuality& output : outputs) {
+    if (colon != std::string_view::npos && output.name != name.substr(colon + 1)) continue;
+    const auto found = output.losses.find(loss);
+    if (found == output.losses.end()) continue;
+    if (!worst || found->second.value > worst->value) worst = found->second;
+  }
+  return worst;
+}
+
+std::map<std::string, Estimate> Quality::Losses() const {
+  std::map<std::string, Estimate> losses;
+  for (const OutputQuality& output : outputs) {
+    for (const auto& [name, estimate] : output.losses) {
+      if (outputs.size() > 1) losses.emplace(name + ":" + output.name, estimate);
+      losses.emplace(name, *Loss(name));
+    }
+  }
+  if (const auto drop = Loss(kAccuracyDrop)) losses.emplace(kAccuracyDrop, *drop);
+  return losses;
+}
 
 std::string ToJson(const Result<Outcome>& result) {
   nlohmann::json json;

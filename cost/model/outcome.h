@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/base/result.h"
 #include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
+#include "cost/model/output_form.h"
 
 namespace msc::cost {
 
@@ -56,37 +59,51 @@ struct Latency {
   }
 };
 
-/// How far outputs are from those of the uncompressed model and from the labels. Means over samples
-/// have a standard error, because only some samples were used.
-struct Quality {
-  double kl = 0;         ///< mean KL(softmax(reference) || softmax(candidate)), nats
-  double mse = 0;        ///< mean squared difference of outputs / variance of the reference's
-  double agreement = 1;  ///< share of samples with the same arg max
-  std::optional<double> accuracy;            ///< share of labels hit, in [0, 1]
-  std::optional<double> reference_accuracy;  ///< of the uncompressed model on the same samples
-  std::int64_t samples = 0;
-  double kl_error = 0;         ///< standard error of kl
-  double agreement_error = 0;  ///< of agreement
-  double accuracy_error = 0;   ///< of accuracy - reference_accuracy, which use the same samples
-  /// Returns the percentage of samples (or rows of samples) that the uncompressed model assigns to
-  /// another class.
-  [[nodiscard]] double Disagreement() const { return 100 * (1 - agreement); }
-  /// Returns the loss of accuracy in percentage points, below 0 for a gain; nothing without labels.
-  [[nodiscard]] std::optional<double> AccuracyDrop() const {
-    if (!accuracy || !reference_accuracy) return std::nullopt;
-    return 100 * (*reference_accuracy - *accuracy);
+/// Mean over samples, with its standard error: only some samples were used.
+struct Estimate {
+  double value = 0;
+  double error = 0;
+  bool operator==(const Estimate&) const = default;
+  static void Fields(auto& self, auto& visit) {
+    visit("value", self.value, "mean over samples");
+    visit("error", self.error, "standard error of the mean");
   }
+};
+
+/// Losses of one output.
+struct OutputQuality {
+  std::string name = {};
+  OutputKind kind = OutputKind::kRegression;
+  std::map<std::string, Estimate> losses = {};  ///< by name (loss.h)
+  bool operator==(const OutputQuality&) const = default;
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name, "name of the output");
+    visit("kind", self.kind, "what its numbers mean");
+    visit("losses", self.losses, "distances from the uncompressed model");
+  }
+};
+
+/// How far outputs are from those of the uncompressed model and from the labels.
+struct Quality {
+  std::vector<OutputQuality> outputs = {};
+  std::optional<double> accuracy = {};            ///< share of labels hit, in [0, 1]
+  std::optional<double> reference_accuracy = {};  ///< of the uncompressed model
+  double accuracy_error = 0;  ///< standard error of the difference, which is of the same samples
+  std::int64_t samples = 0;
+  /// Returns a loss by its name (loss.h): of the output that lost most, of one output for
+  /// "NAME:OUTPUT", and for accuracy_drop in percentage points. Returns nothing if it is not
+  /// defined for these outputs, or without labels.
+  [[nodiscard]] std::optional<Estimate> Loss(std::string_view name) const;
+  /// Returns all losses by name: those of the outputs that lost most and, of several outputs, those
+  /// of each.
+  [[nodiscard]] std::map<std::string, Estimate> Losses() const;
   bool operator==(const Quality&) const = default;
   static void Fields(auto& self, auto& visit) {
-    visit("kl", self.kl, "distillation loss in nats");
-    visit("mse", self.mse, "relative squared error");
-    visit("agreement", self.agreement, "share of equal arg max");
+    visit("outputs", self.outputs, "losses of every output");
     visit("accuracy", self.accuracy, "share of correctly classified samples");
     visit("reference_accuracy", self.reference_accuracy, "of the uncompressed model");
-    visit("samples", self.samples, "samples compared");
-    visit("kl_error", self.kl_error, "standard error of kl");
-    visit("agreement_error", self.agreement_error, "of agreement");
     visit("accuracy_error", self.accuracy_error, "of accuracy - reference_accuracy");
+    visit("samples", self.samples, "samples compared");
   }
 };
 

@@ -3,40 +3,36 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compiler/base/result.h"
 #include "compiler/ir/tensor.h"
+#include "cost/model/closeness.h"
 #include "cost/model/outcome.h"
+#include "cost/model/output_form.h"
+#include "cost/quality/output_meter.h"
 
 namespace msc::cost {
 
-/// Compares the outputs of a candidate with those of the uncompressed model, batch by batch.
-///
-/// An output is [N, ..., C]: the last axis holds the classes, and every position along the other
-/// axes is one row. KL and arg max are computed per row; a tie goes to the lower class. KL uses a
-/// log-softmax in double that cannot overflow. If C is 1, KL and arg max are meaningless; use mse.
-/// With several outputs, kl, mse and agreement are means over the outputs; labels refer to the
-/// first output, which then must have one row per sample. Standard errors treat samples, not rows,
-/// as independent, and are 0 for a single sample. All sums are in double, so the order of batches
-/// changes only the last digits. Not thread-safe.
+/// Compares the outputs of a candidate with those of the uncompressed model, batch by batch, each
+/// as its form says (OutputMeter). Labels refer to the first output, whose form must have classes
+/// and which must have one decision for each sample; equal scores count as the lower class. Not
+/// thread-safe.
 class QualityMeter {
  public:
-  QualityMeter();
-  QualityMeter(const QualityMeter&) = delete;
-  QualityMeter& operator=(const QualityMeter&) = delete;
-  ~QualityMeter();
+  /// `forms`: one for each output, in the graph's order.
+  explicit QualityMeter(OutputForms forms);
 
   /// Adds outputs of the same samples, in the graph's order. `labels` has one number per sample, or
-  /// is empty in every batch. UserError if outputs are not f32, f64, i32 or i64, if labels do not
-  /// fit, or if the reference is not finite. Returns a failure if the candidate has a value that is
-  /// not finite, or other dims or types than the reference.
+  /// is empty in every batch. UserError if outputs are strings or complex, if forms or labels do
+  /// not fit them, or if the reference is not finite. Returns a failure if the candidate has a
+  /// value that is not finite, or other dims or types than the reference.
   [[nodiscard]] std::optional<Failure> Add(std::span<const Tensor> reference,
                                            std::span<const Tensor> candidate,
                                            std::span<const std::int32_t> labels);
 
-  /// Returns the quality over all batches. `samples` counts samples, not rows. InternalError if
-  /// there are none.
+  /// Returns the quality over all batches. InternalError if there are none.
   [[nodiscard]] Quality Total() const;
 
   /// Returns the largest error of all outputs, as Closeness defines it.
@@ -47,26 +43,34 @@ class QualityMeter {
   [[nodiscard]] bool Constant() const;
 
  private:
-  struct Totals;
-  /// Sum and sum of squares of one number per sample.
-  struct Spread {
-    double sum = 0;
-    double squares = 0;
-    void Add(double value) {
-      sum += value;
-      squares += value * value;
-    }
+  /// What the test of a kernel's correctness needs, whatever the numbers mean.
+  struct Sanity {
+    Closeness closeness;
+    double low = 0;
+    double high = 0;
+    double candidate_low = 0;
+    double candidate_high = 0;
+    bool empty = true;
+    void Add(std::span<const double> p, std::span<const double> q);
   };
-  [[nodiscard]] double ErrorOfMean(const Spread& spread) const;
+  void AddLabels(std::span<const double> p, std::span<const double> q,
+                 std::span<const std::int32_t> labels);
 
-  std::vector<Totals> outputs_;
-  Spread kl_;
-  Spread agreeing_;
+  OutputForms forms_;
+  std::vector<OutputMeter> meters_;
+  std::vector<Sanity> sanity_;
   Spread gained_;  // +1 if only the candidate hits the label, -1 if only the reference does
   std::int64_t samples_ = 0;
   std::int64_t labelled_ = 0;
   std::int64_t hits_ = 0;
   std::int64_t reference_hits_ = 0;
 };
+
+/// Returns the names of the losses that outputs of these forms have, with labels if there are any:
+/// those that a comparison of the first sample with itself gives. `outputs` are those of the
+/// uncompressed model, one [N, ...] each. UserError as QualityMeter::Add.
+[[nodiscard]] std::vector<std::string> LossNames(const OutputForms& forms,
+                                                 std::span<const Tensor> outputs,
+                                                 std::span<const std::int32_t> labels);
 
 }  // namespace msc::cost

@@ -1,31 +1,36 @@
 #include "cost/quality/verdict.h"
 
-#include <array>
 #include <cmath>
+#include <optional>
+
+#include "cost/model/loss.h"
 
 namespace msc::cost {
 namespace {
 
-constexpr double kPercent = 100;  // from shares to percentage points
+constexpr double kPercent = 100;
 /// A verdict counts as certain beyond this many standard errors: 95 %.
 constexpr double kErrors = 2;
 
 struct Judged {
-  const char* metric = "";
-  std::optional<double> limit;
-  std::optional<double> value;
+  std::string name;
+  double above = 0;  // how far the loss is above its limit
   double error = 0;  // standard error
 };
 
-std::array<Judged, 3> JudgedBy(const Quality& quality, const QualityLimits& limits) {
+std::vector<Judged> JudgedBy(const Quality& quality, const QualityLimits& limits) {
+  std::vector<Judged> all;
   const auto seen = static_cast<double>(quality.samples);
-  // 1 / seen is the weight of one sample, see IsOpen.
-  const auto of_share = [&](double error) { return kPercent * std::hypot(error, 1 / seen); };
-  return {{{"distill_loss", limits.distill_loss, quality.kl, quality.kl_error},
-           {"disagreement", limits.disagreement, quality.Disagreement(),
-            of_share(quality.agreement_error)},
-           {"accuracy_drop", limits.accuracy_drop, quality.AccuracyDrop(),
-            of_share(quality.accuracy_error)}}};
+  for (const auto& [name, limit] : limits) {
+    const std::optional<Estimate> loss = quality.Loss(name);
+    if (!loss) continue;
+    const LossInfo* info = FindLoss(name);
+    const bool share = info != nullptr && info->percent;
+    // 100 / seen is the weight of one sample, see IsOpen.
+    all.push_back({name, loss->value - limit,
+                   share ? std::hypot(loss->error, kPercent / seen) : loss->error});
+  }
+  return all;
 }
 
 }  // namespace
@@ -37,12 +42,10 @@ bool IsOpen(const Quality& quality, const QualityLimits& limits, std::int64_t al
   const double unseen = std::sqrt(1 - seen / static_cast<double>(all));
   bool open = false;
   for (const Judged& judged : JudgedBy(quality, limits)) {
-    if (!judged.limit || !judged.value) continue;
-    const double above = *judged.value - *judged.limit;
     const double reach = kErrors * judged.error * unseen;
     // One limit that is surely missed decides, whatever the others are.
-    if (above > reach) return false;
-    open = open || above >= -reach;
+    if (judged.above > reach) return false;
+    open = open || judged.above >= -reach;
   }
   return open;
 }
@@ -50,8 +53,7 @@ bool IsOpen(const Quality& quality, const QualityLimits& limits, std::int64_t al
 std::vector<std::string> MissedLimits(const Quality& quality, const QualityLimits& limits) {
   std::vector<std::string> missed;
   for (const Judged& judged : JudgedBy(quality, limits)) {
-    if (!judged.limit || !judged.value) continue;
-    if (*judged.value - *judged.limit > kErrors * judged.error) missed.emplace_back(judged.metric);
+    if (judged.above > kErrors * judged.error) missed.push_back(judged.name);
   }
   return missed;
 }

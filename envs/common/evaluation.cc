@@ -16,9 +16,7 @@ void AddMetrics(const cost::Outcome& outcome, std::map<std::string, double>& met
     set(kLatencyMs, outcome.latency->median_ns * 1e-6);
     if (outcome.latency->energy) set(kEnergy, outcome.latency->energy->ratio);
   }
-  set(kDistillLoss, outcome.quality.kl);
-  set(kDisagreement, outcome.quality.Disagreement());
-  if (const auto drop = outcome.quality.AccuracyDrop()) set(kAccuracyDrop, *drop);
+  for (const auto& [name, loss] : outcome.quality.Losses()) set(name, loss.value);
   set(kWeightBytes, static_cast<double>(outcome.weight_bytes));
   set(kPeakBytes, static_cast<double>(outcome.peak_bytes));
 }
@@ -33,13 +31,10 @@ nlohmann::json Recorded(const gym::Evaluation& evaluation, const char* key) {
 
 }  // namespace
 
-std::vector<std::string> MetricNames(Labels labels, EnergyMetric energy) {
-  std::vector<std::string> names;
-  for (const std::string_view name : {kLatency, kLatencyMs, kDistillLoss, kDisagreement}) {
-    names.emplace_back(name);
-  }
+std::vector<std::string> MetricNames(std::span<const std::string> losses, EnergyMetric energy) {
+  std::vector<std::string> names = {std::string(kLatency), std::string(kLatencyMs)};
+  names.insert(names.end(), losses.begin(), losses.end());
   if (energy == EnergyMetric::kPresent) names.emplace_back(kEnergy);
-  if (labels == Labels::kPresent) names.emplace_back(kAccuracyDrop);
   for (const std::string_view name : {kWeightBytes, kPeakBytes}) names.emplace_back(name);
   return names;
 }

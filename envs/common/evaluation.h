@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,27 +12,20 @@
 
 namespace msc::envs {
 
-// Names of the metrics of measured candidates; smaller is better for all.
+// Names of the metrics of measured candidates beside their losses (cost/model/loss.h); smaller is
+// better for all.
 inline constexpr std::string_view kLatency = "latency";       ///< ratio to the uncompressed model
 inline constexpr std::string_view kLatencyMs = "latency_ms";  ///< milliseconds per call
 inline constexpr std::string_view kEnergy = "energy";         ///< ratio to the uncompressed model
-inline constexpr std::string_view kDistillLoss = "distill_loss";  ///< mean KL divergence, nats
-inline constexpr std::string_view kDisagreement =
-    "disagreement";  ///< percent of samples whose class differs from the uncompressed model's
-inline constexpr std::string_view kAccuracyDrop =
-    "accuracy_drop";  ///< percentage points, negative if better
 inline constexpr std::string_view kWeightBytes = "weight_bytes";
 inline constexpr std::string_view kPeakBytes = "peak_bytes";  ///< arena of the executable
-
-/// Whether the evaluation samples have labels.
-enum class Labels : unsigned char { kAbsent, kPresent };
 
 /// Whether energy is measured in addition to time.
 enum class EnergyMetric : unsigned char { kAbsent, kPresent };
 
-/// Returns the names above, without accuracy_drop if there are no labels, and without energy if it
-/// is not measured.
-[[nodiscard]] std::vector<std::string> MetricNames(Labels labels, EnergyMetric energy);
+/// Returns the names above and those of `losses`, without energy if it is not measured.
+[[nodiscard]] std::vector<std::string> MetricNames(std::span<const std::string> losses,
+                                                   EnergyMetric energy);
 
 /// Converts an outcome for a study. `record` becomes {"strategy_hash": ..., "result": ...}.
 [[nodiscard]] gym::Evaluation ToEvaluation(const Result<cost::Outcome>& result,

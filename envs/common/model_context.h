@@ -32,7 +32,7 @@ struct ModelContext {
   std::string target;                    ///< spec of the target that runs the model
   /// Specs of further targets that may run a candidate or a part of it.
   std::vector<std::string> other_targets = {};
-  Labels labels = Labels::kAbsent;  ///< whether candidates are evaluated on labelled samples
+  std::vector<std::string> losses = {};         ///< names of the losses that the evaluator measures
   EnergyMetric energy = EnergyMetric::kAbsent;  ///< whether the evaluator measures energy
   /// FitHash of the calibration samples to which the evaluator fits candidates that prune, or that
   /// round weights by samples. Empty: it does not fit them.

@@ -7,6 +7,7 @@
 #include "compiler/base/hash.h"
 #include "compiler/ir/serialize.h"
 #include "cost/model/evaluator.h"
+#include "cost/model/loss.h"
 #include "envs/common/evaluation.h"
 
 namespace msc::envs {
@@ -55,7 +56,7 @@ Strategy StrategyProblem::Undecided() const {
 }
 
 std::vector<std::string> StrategyProblem::DoMetrics() const {
-  return MetricNames(context_.labels, context_.energy);
+  return MetricNames(context_.losses, context_.energy);
 }
 
 void StrategyProblem::DoEvaluate(std::span<const gym::Assignment> batch, const Done& done,
@@ -93,7 +94,7 @@ gym::PriorKnowledge StrategyProblem::OwnPrior() const {
 gym::PriorKnowledge StrategyProblem::DoPrior() const {
   gym::PriorKnowledge prior = OwnPrior();
   prior.estimates = context_.estimates;
-  for (const std::string_view metric : {kDistillLoss, kLatency}) {
+  for (const std::string_view metric : {cost::kDistillLoss, kLatency}) {
     AddExpectedEffects(metric, prior);
   }
   prior.compute_bounds = [this] { return LowerBounds(); };
@@ -109,9 +110,12 @@ std::vector<std::string> StrategyProblem::Runners() const {
 }
 
 std::map<std::string, double> StrategyProblem::LowerBounds() const {
-  // By definition these are >= 0; the uncompressed model attains 0.
-  std::map<std::string, double> bounds = {{std::string(kDistillLoss), 0.0},
-                                          {std::string(kDisagreement), 0.0}};
+  // Distances from the uncompressed model are >= 0, and the model itself attains 0. Against labels
+  // it may be beaten.
+  std::map<std::string, double> bounds;
+  for (const std::string& loss : context_.losses) {
+    if (loss != cost::kAccuracyDrop) bounds.emplace(loss, 0.0);
+  }
   const std::optional<Strategy> narrowest = NarrowestStrategy();
   if (!narrowest) return bounds;
   const Graph& graph = *context_.graph;

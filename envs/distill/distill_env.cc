@@ -15,13 +15,13 @@ namespace {
 
 constexpr const char* kId = "Distill-v0";
 
-RecipeLists ListsFor(Labels labels) {
+RecipeLists ListsFor(bool labelled) {
   RecipeLists lists{.epochs = {1, 2, 4, 8},
                     .rate = {0.0001, 0.0003, 0.001, 0.003},
                     .temperature = {1, 2, 4, 8},
                     .lp = {0, 0.1, 1},
                     .schedule = {"constant", "cosine"}};
-  if (labels == Labels::kPresent) lists.hard = {0, 0.1, 0.5};
+  if (labelled) lists.hard = {0, 0.1, 0.5};
   return lists;
 }
 
@@ -41,11 +41,8 @@ struct TrainRecord {
 
 class DistillProblem final : public RecipeProblem {
  public:
-  DistillProblem(std::shared_ptr<const TrainingTask> task, Labels labels)
-      : task_(std::move(task)),
-        judged_(labels),
-        choices_(ListsFor(task_->labels.empty() ? Labels::kAbsent : Labels::kPresent),
-                 RecipeWords::kBare) {
+  explicit DistillProblem(std::shared_ptr<const TrainingTask> task)
+      : task_(std::move(task)), choices_(ListsFor(!task_->labels.empty()), RecipeWords::kBare) {
     if (const std::string problem = TrainerProblem(); !problem.empty()) {
       throw SystemError(std::string(kId) + " needs libtorch: " + problem);
     }
@@ -57,8 +54,7 @@ class DistillProblem final : public RecipeProblem {
   }
 
   [[nodiscard]] std::vector<std::string> DoMetrics() const override {
-    std::vector<std::string> names = {std::string(kDistillLoss)};
-    if (judged_ == Labels::kPresent) names.emplace_back(kAccuracyDrop);
+    std::vector<std::string> names = task_->losses;
     names.emplace_back(kTrainSteps);
     return names;
   }
@@ -86,9 +82,8 @@ class DistillProblem final : public RecipeProblem {
       for (const TrainEpoch& epoch : trained->epochs) record.epochs.push_back({epoch.loss});
       if (trained->quality.ok()) {
         const cost::Quality& quality = trained->quality.value();
-        evaluation.metrics.emplace(kDistillLoss, quality.kl);
-        if (const auto drop = quality.AccuracyDrop(); drop && judged_ == Labels::kPresent) {
-          evaluation.metrics.emplace(kAccuracyDrop, *drop);
+        for (const std::string& name : task_->losses) {
+          if (const auto loss = quality.Loss(name)) evaluation.metrics.emplace(name, loss->value);
         }
         evaluation.metrics.emplace(kTrainSteps, StepsOf(static_cast<double>(settings.epochs)));
       } else {
@@ -119,12 +114,13 @@ class DistillProblem final : public RecipeProblem {
 
   [[nodiscard]] gym::PriorKnowledge DoPrior() const override {
     const gym::AdditiveCost steps = Steps();
-    return {.costs = {{std::string(kTrainSteps), steps}},
-            .features = FeaturesBy(steps),
-            .compute_bounds = [this]() -> std::map<std::string, double> {
-              // The divergence is never negative, and a recipe trains for an epoch at least.
-              return {{std::string(kDistillLoss), 0.0}, {std::string(kTrainSteps), StepsOf(1)}};
-            }};
+    return {
+        .costs = {{std::string(kTrainSteps), steps}},
+        .features = FeaturesBy(steps),
+        .compute_bounds = [this]() -> std::map<std::string, double> {
+          // The divergence is never negative, and a recipe trains for an epoch at least.
+          return {{std::string(cost::kDistillLoss), 0.0}, {std::string(kTrainSteps), StepsOf(1)}};
+        }};
   }
 
   /// Returns the train steps by decision and choice.
@@ -174,7 +170,6 @@ class DistillProblem final : public RecipeProblem {
   }
 
   std::shared_ptr<const TrainingTask> task_;
-  Labels judged_;
   RecipeChoices choices_;
 };
 
@@ -211,9 +206,8 @@ std::optional<Trained> TrainAndJudge(const TrainingTask& task, const TrainOrder&
   }
 }
 
-std::unique_ptr<RecipeProblem> MakeDistillProblem(std::shared_ptr<const TrainingTask> task,
-                                                  Labels labels) {
-  return std::make_unique<DistillProblem>(std::move(task), labels);
+std::unique_ptr<RecipeProblem> MakeDistillProblem(std::shared_ptr<const TrainingTask> task) {
+  return std::make_unique<DistillProblem>(std::move(task));
 }
 
 }  // namespace msc::envs

@@ -10,8 +10,8 @@
 
 #include "compiler/base/result.h"
 #include "compiler/compress/distill/trainer.h"
+#include "cost/model/loss.h"
 #include "cost/model/outcome.h"
-#include "envs/common/evaluation.h"
 #include "gym/core/problem.h"
 
 namespace msc::envs {
@@ -31,6 +31,8 @@ struct TrainingTask {
   std::vector<std::int32_t> labels;
   TrainSettings settings;  ///< settings that recipes leave open: batch, optimizer, threads, seed
   JudgeStudent judge;
+  cost::OutputForms forms = {};  ///< of the teacher's outputs
+  std::vector<std::string> losses = {std::string(cost::kDistillLoss)};  ///< names of those it gives
   std::string hash;  ///< hash of all that, and of the data that `judge` uses
 };
 
@@ -69,10 +71,9 @@ class RecipeProblem : public gym::SearchProblem {
 ///
 /// Decisions: epochs, learning rate, temperature, weight of the squared distance of the outputs
 /// (lp) in addition to their divergence, schedule of the rate, and with labels the weight of the
-/// cross entropy (hard), each out of a short list. Metrics: distill_loss, accuracy_drop if
-/// `labels` says that candidates are evaluated with labels, and train_steps, which is known in
-/// advance. Describe returns the TrainSettings. Anchors: "short", 1 epoch, and "long", 8 epochs. A
-/// training whose loss stops being finite is a failure.
+/// cross entropy (hard), each out of a short list. Metrics: the losses of the task, and
+/// train_steps, which is known in advance. Describe returns the TrainSettings. Anchors: "short", 1
+/// epoch, and "long", 8 epochs. A training whose loss stops being finite is a failure.
 ///
 /// Features: log2 of the number of choices; the decades that their values span (0 for names); the
 /// share of the longest training's steps that the decision can save; and three flags: whether it
@@ -81,6 +82,6 @@ class RecipeProblem : public gym::SearchProblem {
 /// Deterministic on one machine, as Train is. `task` is not nullptr. Throws
 /// SystemError, naming what to install, if there is no trainer.
 [[nodiscard]] std::unique_ptr<RecipeProblem> MakeDistillProblem(
-    std::shared_ptr<const TrainingTask> task, Labels labels);
+    std::shared_ptr<const TrainingTask> task);
 
 }  // namespace msc::envs

@@ -12,7 +12,8 @@ namespace msc::gym {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;     ///< the machine or a bug
 inline constexpr int kExitUsage = 2;       ///< bad command line or input
-inline constexpr int kExitInfeasible = 3;  ///< finished, but nothing meets the constraints
+inline constexpr int kExitInfeasible = 3;  ///< finished, but nothing meets the constraints, or the
+                                           ///< result is suspicious
 
 /// State that subcommands share.
 struct AppContext {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,7 @@
 #include "gym/app/distill_print.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/options.h"
+#include "gym/app/quality_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/stop.h"
@@ -64,6 +66,8 @@ struct Options {
   std::string test_images;
   std::string test_labels;
   std::int64_t test_samples = 0;
+  std::map<std::string, cost::OutputForm> outputs;
+  cost::Guard guard;
   std::string target = "onednn";
   std::string checkpoint;
   bool resume = false;
@@ -252,7 +256,7 @@ void Distill(Options options, AppContext& context) {
     cost::Dataset test = LoadSamples(options.data, teacher, options.test_images,
                                      options.test_labels, options.test_samples);
     judge.emplace(cost::SampleSet{{std::move(test.inputs)}, std::move(test.labels)}, teacher, run,
-                  targets);
+                  targets, options.outputs);
     report.before = judge->Judge(ApplyStrategy(base, student.strategy));
   }
 
@@ -292,6 +296,7 @@ void Distill(Options options, AppContext& context) {
     WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   }
   options.json ? PrintDistillJson(report) : PrintDistillTable(report);
+  if (report.after) ReportSuspicions(*report.after, options.guard, context);
 }
 
 /// Adds --recipe. It is declared before the options that it sets, so that those given beside it are
@@ -378,6 +383,7 @@ void AddSamples(CLI::App& command, Options& options) {
   AddFormOptions(command, options.data);
   AddSetting(command, "--calibration-samples", options.calibration, CLI::Range(1, 10000000),
              "number of samples that give the scales for --weight-bits");
+  AddOutputOptions(command, options.outputs, options.guard);
   command.add_option("--test", options.test_images,
                      "samples on which to compare teacher and student");
   command.add_option("--labels", options.test_labels, "class numbers of --test");

@@ -6,15 +6,13 @@
 
 #include "compiler/base/fields.h"
 #include "gym/app/quality_print.h"
+#include "gym/search/losses.h"
 
 namespace msc::gym {
 namespace {
 
 void PrintOne(const char* who, const cost::Quality& quality) {
-  std::printf("%-16s  distillation loss %.5f nats, same class %.2f %%", who, quality.kl,
-              100 * quality.agreement);
-  if (quality.accuracy) std::printf(", accuracy %.2f %%", 100 * *quality.accuracy);
-  std::printf("\n");
+  std::printf("%-16s  %s\n", who, QualityText(quality).c_str());
 }
 
 }  // namespace
@@ -30,11 +28,7 @@ void PrintDistillTable(const DistillReport& report) {
   }
   if (!report.pairs.empty()) std::printf("%s\n", report.pairs.c_str());
   if (!report.before || !report.after) return;
-  std::printf("%lld samples", static_cast<long long>(report.after->samples));
-  if (report.after->reference_accuracy) {
-    std::printf(", teacher's accuracy %.2f %%", 100 * *report.after->reference_accuracy);
-  }
-  std::printf("\n");
+  std::printf("%lld samples\n", static_cast<long long>(report.after->samples));
   PrintOne("before training", *report.before);
   PrintOne("after training", *report.after);
 }

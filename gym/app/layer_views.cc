@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "cost/model/loss.h"
 #include "gym/report/html.h"
+#include "gym/search/losses.h"
 
 namespace msc::gym {
 namespace {
@@ -12,37 +14,34 @@ std::string Arrow(const std::string& before, const std::string& after) {
   return before + " > " + after;
 }
 
-std::string QualityText(const cost::Quality& quality) {
-  std::string text = "On " + std::to_string(quality.samples) + " samples: distillation loss " +
-                     FormatSignificant(quality.kl, 3) + " nats, same class " +
-                     FormatPercent(quality.agreement, 2);
-  if (quality.accuracy && quality.reference_accuracy) {
-    text += ", accuracy " + FormatPercent(quality.accuracy, 2) + " (before " +
-            FormatPercent(quality.reference_accuracy, 2) + ")";
-  }
-  return text + ".";
+std::string OnSamples(const cost::Quality& quality) {
+  return "On " + std::to_string(quality.samples) + " samples: " + QualityText(quality) + ".";
 }
 
 /// Charts the loss of each layer that was measured alone.
 LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
-  const auto points = [](const Judged& judged) {
-    const auto drop = AccuracyDrop(judged);
-    return drop ? FormatFixed(*drop, 2) : std::string("-");
-  };
-  const auto loss = [](const Judged& judged) {
-    return judged.failure.empty() ? FormatSignificant(judged.quality.kl, 3) : judged.failure;
+  const std::string main(MainLossOf(rows));
+  const auto loss = [](const Judged& judged, std::string_view name) {
+    if (!judged.failure.empty()) return judged.failure;
+    const auto found = judged.quality.Loss(name);
+    return found ? FormatLoss(name, found->value) : std::string("-");
   };
   LayerChart chart{.title = "Sensitivity",
-                   .after = "distillation loss in nats with this layer alone quantized",
-                   .columns = {"alone: loss", "alone: cosine", "alone: accuracy drop, points",
-                               "all others: loss", "all others: accuracy drop, points"}};
+                   .after = cost::TitleOf(main) + " with this layer alone quantized",
+                   .columns = {}};
+  const std::vector<std::string> names = LossesOf(rows);
+  for (const char* who : {"alone: ", "all others: "}) {
+    for (const std::string& name : names) chart.columns.push_back(who + cost::TitleOf(name));
+  }
   for (const SensitivityRow& row : rows) {
-    const bool known = row.alone.failure.empty();
-    chart.rows.push_back({.name = row.layer,
-                          .after = known ? std::optional(row.alone.quality.kl) : std::nullopt,
-                          .cells = {loss(row.alone), known ? FormatFixed(row.alone.cosine, 6) : "-",
-                                    points(row.alone), loss(row.without), points(row.without)}});
-    chart.rows.back().marked = !known || !row.without.failure.empty();
+    const auto alone = row.alone.failure.empty() ? row.alone.quality.Loss(main) : std::nullopt;
+    LayerRow& shown = chart.rows.emplace_back();
+    shown.name = row.layer;
+    if (alone) shown.after = alone->value;
+    for (const Judged* judged : {&row.alone, &row.without}) {
+      for (const std::string& name : names) shown.cells.push_back(loss(*judged, name));
+    }
+    shown.marked = !row.alone.failure.empty() || !row.without.failure.empty();
   }
   return chart;
 }
@@ -81,18 +80,17 @@ LayerView ViewOf(const QuantizeReport& report) {
                             " layers have quantized weights, for " + report.target + "."};
   if (!report.not_finite.empty()) view.facts.push_back(report.not_finite + ".");
   if (report.quality && report.quality->failure.empty()) {
-    view.facts.push_back(QualityText(report.quality->quality) + " Cosine of the outputs " +
-                         FormatFixed(report.quality->cosine, 5) + ".");
+    view.facts.push_back(OnSamples(report.quality->quality));
+    for (const std::string& line : OutputLines(report.quality->quality)) {
+      view.facts.push_back(line + ".");
+    }
   }
   if (const auto text = PairsText(report)) view.facts.push_back(*text + ".");
   view.charts.push_back(std::move(chart));
   if (!report.sensitivity) return view;
   view.facts.push_back(SensitivityText(*report.sensitivity) + ".");
-  if (const auto ranks = RankSensitivity(*report.sensitivity)) {
-    view.facts.push_back("Rank correlation with the accuracy drop of each layer alone: KL " +
-                         FormatFixed(ranks->kl, 2) + ", MSE " + FormatFixed(ranks->mse, 2) +
-                         ", cosine " + FormatFixed(ranks->cosine, 2) + ".");
-  }
+  const std::string ranks = RankText(*report.sensitivity);
+  if (!ranks.empty()) view.facts.push_back(ranks + ".");
   view.charts.push_back(SensitivityChart(report.sensitivity->rows));
   return view;
 }
@@ -125,7 +123,7 @@ LayerView ViewOf(const PruneReport& report) {
                  .model = report.model,
                  .summary = share(report.macs_kept, report.macs) + " of the multiply-adds and " +
                             share(report.bytes_kept, report.bytes) + " of the weights are kept."};
-  if (report.quality) view.facts.push_back(QualityText(*report.quality));
+  if (report.quality) view.facts.push_back(OnSamples(*report.quality));
   if (report.latency) {
     view.facts.push_back("On " + report.target + " it takes " +
                          FormatPercent(report.latency->ratio, 1) + " of the time before (" +
@@ -157,8 +155,8 @@ LayerView ViewOf(const DistillReport& report) {
                          " in the first epoch, " + FormatSignificant(report.epochs.back().loss, 3) +
                          " in the last.");
   }
-  if (report.before) view.facts.push_back("Before training. " + QualityText(*report.before));
-  if (report.after) view.facts.push_back("After training. " + QualityText(*report.after));
+  if (report.before) view.facts.push_back("Before training. " + OnSamples(*report.before));
+  if (report.after) view.facts.push_back("After training. " + OnSamples(*report.after));
   if (!report.pairs.empty()) view.facts.push_back(report.pairs + ".");
   view.charts.push_back(std::move(chart));
   return view;

@@ -24,6 +24,7 @@
 #include "gym/app/options.h"
 #include "gym/app/prune_print.h"
 #include "gym/app/prune_time.h"
+#include "gym/app/quality_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/console/progress_line.h"
@@ -212,9 +213,9 @@ class Pruner {
     report.sparsity = options_.sparsity;
     report.tried = tried_;
     if (!options_.samples.test_images.empty()) {
-      report.quality =
-          TestJudge(LoadTest(options_.samples, graph_), graph_, calibration_.run, targets_)
-              .Judge(pruned);
+      report.quality = TestJudge(LoadTest(options_.samples, graph_), graph_, calibration_.run,
+                                 targets_, options_.samples.outputs)
+                           .Judge(pruned);
     }
     if (timer_) {
       line_.Show("[measure]");
@@ -321,7 +322,7 @@ class Pruner {
   std::vector<TimedPrunePlan> tried_;
 };
 
-void Prune(Options options) {
+void Prune(Options options, AppContext& context) {
   ReadDensities(options.densities, options.request);
   CheckOptions(options);
   for (const std::string* file :
@@ -332,6 +333,7 @@ void Prune(Options options) {
   const PruneReport report = Pruner(options, targets).Run();
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintPruneJson(report) : PrintPruneTable(report);
+  if (report.quality) ReportSuspicions(*report.quality, options.samples.guard, context);
 }
 
 void AddChoices(CLI::App& command, Options& options) {
@@ -388,7 +390,7 @@ void AddData(CLI::App& command, Options& options) {
 
 }  // namespace
 
-void AddPrune(CLI::App& app, AppContext& /*context*/) {
+void AddPrune(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   options->calibration.run.target = "onednn";
   CLI::App* command = app.add_subcommand("prune", "Remove channels of a model");
@@ -408,7 +410,7 @@ void AddPrune(CLI::App& app, AppContext& /*context*/) {
   command->footer(
       "Example:\n  mscgym prune model.onnx --macs 0.5 --score obs --calibration train.npy "
       "--format npy\n    --reconstruct --align 8 --out half.onnx --save-plan half.json");
-  command->callback([options] { Prune(*options); });
+  command->callback([options, &context] { Prune(*options, context); });
 }
 
 }  // namespace msc::gym

@@ -4,23 +4,32 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gym/search/losses.h"
+
 namespace msc::gym {
 
 void PrintQuality(const cost::Quality& quality) {
-  std::printf("%lld samples: distillation loss %.5f nats, same class %.2f %%",
-              static_cast<long long>(quality.samples), quality.kl, 100 * quality.agreement);
-  if (quality.accuracy && quality.reference_accuracy) {
-    std::printf(", accuracy %.2f %% (before %.2f %%)", 100 * *quality.accuracy,
-                100 * *quality.reference_accuracy);
+  std::printf("%lld samples: %s\n", static_cast<long long>(quality.samples),
+              QualityText(quality).c_str());
+  for (const std::string& line : OutputLines(quality)) std::printf("  %s\n", line.c_str());
+}
+
+void ReportSuspicions(const cost::Quality& quality, const cost::Guard& guard, AppContext& context) {
+  std::fflush(stdout);  // so that these lines come last
+  for (const std::string& suspicion : cost::FindSuspicions(quality, {}, guard)) {
+    std::fprintf(stderr, "suspicious: %s\n", suspicion.c_str());
+    context.exit_code = kExitInfeasible;
   }
-  std::printf("\n");
 }
 
 nlohmann::json QualityJson(const cost::Quality& quality) {
-  nlohmann::json json = {{"samples", quality.samples},
-                         {"kl", quality.kl},
-                         {"mse", quality.mse},
-                         {"agreement", quality.agreement}};
+  nlohmann::json json = {{"samples", quality.samples}, {"losses", nlohmann::json::object()}};
+  for (const auto& [name, loss] : quality.Losses()) {
+    json["losses"][name] = {{"value", loss.value}, {"standard_error", loss.error}};
+  }
+  for (const cost::OutputQuality& output : quality.outputs) {
+    json["outputs"][output.name] = StringForm<cost::OutputKind>::Write(output.kind);
+  }
   if (quality.accuracy) json["accuracy"] = *quality.accuracy;
   if (quality.reference_accuracy) json["reference_accuracy"] = *quality.reference_accuracy;
   return json;

@@ -3,12 +3,16 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "cost/model/outcome.h"
+#include "cost/quality/guard.h"
+#include "gym/app/command.h"
 
 namespace msc::gym {
 
 /// Prints how close a compressed model is to the original, as a line of a subcommand's table.
 void PrintQuality(const cost::Quality& quality);
-/// Returns the same for scripts; accuracies only if labels were given.
+/// Prints what makes the model suspicious, one line each, and sets the exit code if anything does.
+void ReportSuspicions(const cost::Quality& quality, const cost::Guard& guard, AppContext& context);
+/// Returns the quality for scripts; accuracies only if labels were given.
 [[nodiscard]] nlohmann::json QualityJson(const cost::Quality& quality);
 
 }  // namespace msc::gym

@@ -24,6 +24,7 @@
 #include "gym/app/layer_views.h"
 #include "gym/app/not_finite.h"
 #include "gym/app/options.h"
+#include "gym/app/quality_print.h"
 #include "gym/app/quantize_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
@@ -123,9 +124,9 @@ Judged JudgeLayer(const TestJudge& judge, const Graph& graph, const Strategy& st
   try {
     return judge.Look(ApplyStrategy(graph, strategy)).judged;
   } catch (const UserError& error) {
-    return {.cosine = 0, .failure = error.what()};
+    return {.failure = error.what()};
   } catch (const InternalError& error) {
-    return {.cosine = 0, .failure = error.what()};
+    return {.failure = error.what()};
   }
 }
 
@@ -217,7 +218,8 @@ void Quantize(Options options, AppContext& context) {
     report.not_finite = NotFiniteOf(options, graph, model.strategy, first, executable.Run(first));
   }
   if (!options.samples.test_images.empty()) {
-    const TestJudge judge(LoadTest(options.samples, graph), graph, options.run, targets);
+    const TestJudge judge(LoadTest(options.samples, graph), graph, options.run, targets,
+                          options.samples.outputs);
     const LookedAt looked = judge.Look(applied);
     report.quality = looked.judged;
     if (!looked.judged.failure.empty() && report.not_finite.empty()) {
@@ -235,7 +237,7 @@ void Quantize(Options options, AppContext& context) {
         Strategy f32 = base;
         f32.quantize = {};
         smaller.emplace(LoadTest(options.samples, graph), ApplyStrategy(graph, f32), options.run,
-                        targets);
+                        targets, options.samples.outputs);
       }
       report.sensitivity =
           MeasureSensitivity(options, graph, base, *samples, smaller ? *smaller : judge, model);
@@ -249,6 +251,9 @@ void Quantize(Options options, AppContext& context) {
   if (!options.out.empty()) ExportOnnx(applied, options.out);
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintQuantizeJson(report) : PrintQuantizeTable(report);
+  if (report.quality && report.quality->failure.empty()) {
+    ReportSuspicions(report.quality->quality, options.samples.guard, context);
+  }
   if (report.not_finite.empty()) return;
   std::fprintf(stderr, "mscgym: %s\n", report.not_finite.c_str());
   context.exit_code = kExitFailure;

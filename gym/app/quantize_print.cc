@@ -10,6 +10,7 @@
 #include "compiler/base/formatted.h"
 #include "compiler/base/ranks.h"
 #include "compiler/pipeline/pairs.h"
+#include "cost/model/loss.h"
 #include "gym/app/quality_print.h"
 
 namespace msc::gym {
@@ -36,9 +37,7 @@ nlohmann::json SensitivityJson(const Sensitivity& sensitivity) {
   nlohmann::json layers = nlohmann::json::array();
   const auto judged = [](const Judged& each) {
     if (!each.failure.empty()) return nlohmann::json({{"failure", each.failure}});
-    nlohmann::json json = QualityJson(each.quality);
-    json["cosine"] = each.cosine;
-    return json;
+    return QualityJson(each.quality);
   };
   for (const SensitivityRow& row : sensitivity.rows) {
     layers.push_back({{"layer", row.layer},
@@ -50,39 +49,54 @@ nlohmann::json SensitivityJson(const Sensitivity& sensitivity) {
                          {"samples", sensitivity.samples},
                          {"calibration_samples", sensitivity.calibration},
                          {"layers", std::move(layers)}};
-  if (const auto ranks = RankSensitivity(sensitivity)) {
-    json["rank_correlation"] = {{"kl", ranks->kl}, {"mse", ranks->mse}, {"cosine", ranks->cosine}};
-  }
+  const auto ranks = RankSensitivity(sensitivity);
+  if (!ranks.empty()) json["rank_correlation"] = ranks;
   return json;
 }
 
 }  // namespace
 
-std::optional<double> AccuracyDrop(const Judged& judged) {
-  const cost::Quality& quality = judged.quality;
-  if (!quality.accuracy || !quality.reference_accuracy) return std::nullopt;
-  return 100 * (*quality.reference_accuracy - *quality.accuracy);
+std::vector<std::string> LossesOf(const std::vector<SensitivityRow>& rows) {
+  std::vector<std::string> names;
+  for (const cost::LossInfo& info : cost::kLosses) {
+    const bool has = std::ranges::any_of(rows, [&](const SensitivityRow& row) {
+      return row.alone.quality.Loss(info.name) || row.without.quality.Loss(info.name);
+    });
+    if (has) names.emplace_back(info.name);
+  }
+  return names;
 }
 
-std::optional<SensitivityRanks> RankSensitivity(const Sensitivity& sensitivity) {
-  std::vector<double> kl;
-  std::vector<double> mse;
-  std::vector<double> cosine;
-  std::vector<double> drop;
-  for (const SensitivityRow& row : sensitivity.rows) {
-    if (!row.alone.failure.empty()) continue;
-    const auto lost = AccuracyDrop(row.alone);
-    if (!lost) return std::nullopt;
-    kl.push_back(row.alone.quality.kl);
-    mse.push_back(row.alone.quality.mse);
-    cosine.push_back(-row.alone.cosine);
-    drop.push_back(*lost);
+std::string MainLossOf(const std::vector<SensitivityRow>& rows) {
+  const std::vector<std::string> names = LossesOf(rows);
+  return names.empty() ? std::string(cost::kDistillLoss) : names[0];
+}
+
+std::map<std::string, double> RankSensitivity(const Sensitivity& sensitivity) {
+  std::map<std::string, double> ranks;
+  for (const std::string& name : LossesOf(sensitivity.rows)) {
+    std::vector<double> losses;
+    std::vector<double> drops;
+    for (const SensitivityRow& row : sensitivity.rows) {
+      const auto loss = row.alone.quality.Loss(name);
+      const auto drop = row.alone.quality.Loss(cost::kAccuracyDrop);
+      if (!row.alone.failure.empty() || !loss || !drop) continue;
+      losses.push_back(loss->value);
+      drops.push_back(drop->value);
+    }
+    if (name == cost::kAccuracyDrop || drops.size() < 2) continue;
+    ranks.emplace(name, RankCorrelation(losses, drops).value_or(0));
   }
-  if (drop.size() < 2) return std::nullopt;
-  const auto with = [&](const std::vector<double>& measure) {
-    return RankCorrelation(measure, drop).value_or(0);
-  };
-  return SensitivityRanks{.kl = with(kl), .mse = with(mse), .cosine = with(cosine)};
+  return ranks;
+}
+
+std::string RankText(const Sensitivity& sensitivity) {
+  std::string ranks;
+  for (const auto& [name, correlation] : RankSensitivity(sensitivity)) {
+    ranks += (ranks.empty() ? "" : ", ") + cost::TitleOf(name) + Formatted(" %.2f", correlation);
+  }
+  if (ranks.empty()) return "";
+  return "rank correlation with the accuracy drop of each layer alone: " + ranks;
 }
 
 std::string SensitivityText(const Sensitivity& sensitivity) {
@@ -107,18 +121,17 @@ std::optional<std::string> PairsText(const QuantizeReport& report) {
 }
 
 void WriteSensitivityCsv(const std::vector<SensitivityRow>& rows, const std::string& file) {
-  std::string text =
-      "layer,bits,alone_kl,alone_mse,alone_cosine,alone_accuracy_drop,without_kl,without_mse,"
-      "without_cosine,without_accuracy_drop,alone_failure,without_failure\n";
+  const std::vector<std::string> names = LossesOf(rows);
+  std::string text = "layer,bits";
+  for (const char* who : {"alone_", "without_"}) {
+    for (const std::string& name : names) text += "," + (who + name);
+  }
+  text += ",alone_failure,without_failure\n";
   const auto add = [&](const Judged& judged) {
-    if (!judged.failure.empty()) {
-      text += ",,,,";
-      return;
+    for (const std::string& name : names) {
+      const auto loss = judged.failure.empty() ? judged.quality.Loss(name) : std::nullopt;
+      text += "," + (loss ? Formatted("%.9g", loss->value) : "");
     }
-    const auto drop = AccuracyDrop(judged);
-    text += "," + Formatted("%.9g", judged.quality.kl) + "," +
-            Formatted("%.9g", judged.quality.mse) + "," + Formatted("%.9g", judged.cosine) + "," +
-            (drop ? Formatted("%.4f", *drop) : "");
   };
   const auto add_failure = [&](const Judged& judged) {
     text += "," + (judged.failure.empty() ? "" : Quoted(judged.failure));
@@ -164,16 +177,11 @@ void PrintQuantizeTable(const QuantizeReport& report) {
         std::printf("%s, %s: %s\n", row.layer.c_str(), what, judged->failure.c_str());
       }
     }
-    if (const auto ranks = RankSensitivity(*report.sensitivity)) {
-      std::printf(
-          "rank correlation with the accuracy drop of each layer alone: KL %.2f, MSE %.2f, cosine "
-          "%.2f\n",
-          ranks->kl, ranks->mse, ranks->cosine);
-    }
+    const std::string ranks = RankText(*report.sensitivity);
+    if (!ranks.empty()) std::printf("%s\n", ranks.c_str());
   }
   if (report.quality && report.quality->failure.empty()) {
     PrintQuality(report.quality->quality);
-    std::printf("cosine of the outputs %.5f\n", report.quality->cosine);
   }
 }
 
@@ -207,7 +215,6 @@ void PrintQuantizeJson(const QuantizeReport& report) {
   if (!report.not_finite.empty()) all["not_finite"] = report.not_finite;
   if (report.quality && report.quality->failure.empty()) {
     all["quality"] = QualityJson(report.quality->quality);
-    all["quality"]["cosine"] = report.quality->cosine;
   }
   if (report.sensitivity) all["sensitivity"] = SensitivityJson(*report.sensitivity);
   std::printf("%s\n", all.dump(2).c_str());

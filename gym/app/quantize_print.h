@@ -28,15 +28,15 @@ struct Sensitivity {
   std::int64_t calibration = 0;
 };
 
-/// Rank correlations of label-free measures of each layer alone with its loss of accuracy.
-struct SensitivityRanks {
-  double kl = 0;
-  double mse = 0;
-  double cosine = 0;
-};
-/// Returns the correlations; nothing without labels or for fewer than two layers. Ignores layers
-/// that failed.
-[[nodiscard]] std::optional<SensitivityRanks> RankSensitivity(const Sensitivity& sensitivity);
+/// Returns the losses that the rows have, in the order of cost::kLosses.
+[[nodiscard]] std::vector<std::string> LossesOf(const std::vector<SensitivityRow>& rows);
+/// Returns the loss that layers are compared by: distill_loss, or the first if there is none.
+[[nodiscard]] std::string MainLossOf(const std::vector<SensitivityRow>& rows);
+/// Returns the rank correlation of each loss of layers quantized alone with their accuracy_drop, by
+/// name; empty without labels or for fewer than two layers. Ignores layers that failed.
+[[nodiscard]] std::map<std::string, double> RankSensitivity(const Sensitivity& sensitivity);
+/// Returns the same as one line; empty if there are none.
+[[nodiscard]] std::string RankText(const Sensitivity& sensitivity);
 /// Returns one line: layers, passes and samples, and the kind of weights measured.
 [[nodiscard]] std::string SensitivityText(const Sensitivity& sensitivity);
 
@@ -52,9 +52,6 @@ struct QuantizeReport {
   std::string not_finite = {};                  ///< an output that is not finite, and its origin
   std::optional<Sensitivity> sensitivity = {};  ///< if requested
 };
-
-/// Returns the percentage points of accuracy lost; nothing without labels.
-[[nodiscard]] std::optional<double> AccuracyDrop(const Judged& judged);
 
 /// Returns a text on losses by saturating pair sums; nothing if there are none.
 [[nodiscard]] std::optional<std::string> PairsText(const QuantizeReport& report);

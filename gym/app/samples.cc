@@ -1,15 +1,18 @@
 #include "gym/app/samples.h"
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <utility>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
+#include "compiler/base/fields.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/samples.h"
+#include "compiler/targets/spec.h"
+#include "cost/quality/choose_form.h"
 #include "cost/quality/quality.h"
 #include "gym/app/options.h"
 #include "gym/search/model.h"
@@ -36,28 +39,31 @@ cost::DataConfig Named(const cost::DataConfig& form, const std::string& images,
   return data;
 }
 
-/// Returns the sum over the samples of the cosine of their first outputs. The cosine of two zero
-/// vectors counts as 1.
-double CosineSum(const Tensor& a, const Tensor& b) {
-  const std::int64_t samples = a.dims().at(0);
-  const std::int64_t size = samples == 0 ? 0 : a.size() / samples;
-  const auto x = a.Values<float>();
-  const auto y = b.Values<float>();
-  double sum = 0;
-  for (std::int64_t sample = 0; sample < samples; ++sample) {
-    double xx = 0;
-    double yy = 0;
-    double xy = 0;
-    for (std::int64_t i = sample * size; i < (sample + 1) * size; ++i) {
-      const double u = x[static_cast<std::size_t>(i)];
-      const double v = y[static_cast<std::size_t>(i)];
-      xx += u * u;
-      yy += v * v;
-      xy += u * v;
-    }
-    sum += xx > 0 && yy > 0 ? xy / std::sqrt(xx * yy) : (xx == yy ? 1.0 : 0.0);
+/// Returns one tensor for each output, [N, ...], of batches of all outputs.
+std::vector<Tensor> Joined(const std::vector<std::vector<Tensor>>& batches) {
+  std::vector<Tensor> joined;
+  for (std::size_t i = 0; !batches.empty() && i < batches[0].size(); ++i) {
+    std::vector<Tensor> parts;
+    for (const std::vector<Tensor>& batch : batches) parts.push_back(batch[i]);
+    joined.push_back(JoinRows(parts));
   }
-  return sum;
+  return joined;
+}
+
+/// Reads "NAME=KIND" or "NAME=KIND:key=value,key=value", with the keys of cost::OutputForm.
+void ReadOutput(const std::string& text, std::map<std::string, cost::OutputForm>& outputs) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    throw UserError("--output '" + text + "' must be NAME=KIND or NAME=KIND:key=value");
+  }
+  const TargetSpec spec = ParseTargetSpec(text.substr(equals + 1));
+  nlohmann::json form = {{"kind", spec.name}};
+  for (const auto& [key, value] : spec.options) {
+    const nlohmann::json number = nlohmann::json::parse(value, nullptr, false);
+    form[key] = number.is_discarded() ? nlohmann::json(value) : number;
+  }
+  outputs[text.substr(0, equals)] =
+      FromJsonText<cost::OutputForm>(form.dump(), "--output " + text.substr(0, equals));
 }
 
 }  // namespace
@@ -80,6 +86,27 @@ void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
              "seed of a random order, for a random subset of the samples; 0 = order of the file");
 }
 
+void AddOutputOptions(CLI::App& command, std::map<std::string, cost::OutputForm>& outputs,
+                      cost::Guard& guard) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--output",
+          [&outputs](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) ReadOutput(text, outputs);
+          },
+          "what an output is, where it is found wrongly: NAME=logits, NAME=ctc:axis=2,blank=0 "
+          "(docs/quality.md); may be repeated")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("--guard-disagreement", guard.disagreement,
+                  "percent of decisions that may change on --test before the result is suspicious "
+                  "and the exit code 3; default: 2")
+      ->check(CLI::Range(0.0, 100.0));
+  AddSetting(command, "--guard-error", guard.relative_error, CLI::Range(0.0, 1e9),
+             "relative error beyond which the result is suspicious; 0 = any is accepted");
+}
+
 void AddSampleOptions(CLI::App& command, SampleOptions& options) {
   command.add_option(
       "--calibration", options.images,
@@ -90,6 +117,7 @@ void AddSampleOptions(CLI::App& command, SampleOptions& options) {
                       std::to_string(kCalibrationSamples) + ", or all if there are fewer")
       ->check(CLI::Range(1, 10000000));
   AddFormOptions(command, options.data);
+  AddOutputOptions(command, options.outputs, options.guard);
   command.add_option("--test", options.test_images,
                      "samples on which to compare the models before and after");
   command.add_option("--labels", options.test_labels, "class numbers of --test");
@@ -135,10 +163,12 @@ cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph) {
 }
 
 TestJudge::TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
-                     const TargetRegistry& targets)
+                     const TargetRegistry& targets,
+                     const std::map<std::string, cost::OutputForm>& forms)
     : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
   run_.batch = 64;
   wanted_ = Outputs(before);
+  forms_ = cost::ChooseForms(before, Joined(wanted_), forms);
 }
 
 TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
@@ -161,9 +191,8 @@ cost::Quality TestJudge::Judge(const Graph& after) const {
 
 LookedAt TestJudge::Look(const Graph& after) const {
   const Batches got = Outputs(after);
-  cost::QualityMeter meter;
+  cost::QualityMeter meter(forms_);
   LookedAt looked;
-  double cosine = 0;
   std::int64_t first = 0;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
     const std::int64_t rows = wanted_[i].at(0).dims().at(0);
@@ -178,9 +207,7 @@ LookedAt TestJudge::Look(const Graph& after) const {
       return looked;
     }
     first += rows;
-    cosine += CosineSum(wanted_[i][0], got[i][0]);
   }
-  looked.judged.cosine = cosine / static_cast<double>(std::max<std::int64_t>(first, 1));
   looked.judged.quality = meter.Total();
   return looked;
 }

@@ -119,7 +119,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
     std::printf("interrupted; continue with --resume\n");
     return kExitFailure;
   }
-  return outcome.feasible ? kExitOk : kExitInfeasible;
+  return outcome.feasible && outcome.suspicions.empty() ? kExitOk : kExitInfeasible;
 }
 
 int Search(const AppContext& context, const Options& options) {

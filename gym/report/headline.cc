@@ -29,6 +29,9 @@ std::string Verdict(const ReportHeadline& headline) {
 }
 
 Html Badge(const ReportHeadline& headline) {
+  if (!headline.suspicions.empty()) {
+    return Markup("<span class='badge bad'>\xE2\x9C\x97 suspicious</span>");
+  }
   if (headline.constraint.empty() || headline.unfinished) return {};
   const bool met = headline.constraint_met && !headline.configuration.empty();
   return Markup(
@@ -83,6 +86,23 @@ Html AccuracyTile(const ReportHeadline& headline) {
   if (!accuracy || !reference) return {};
   return Tile({"Accuracy", Signed((*accuracy - *reference) * 100, 2), "points",
                FormatPercent(accuracy, 2) + ", was " + FormatPercent(reference, 2)});
+}
+
+Html LossTiles(const ReportHeadline& headline) {
+  Html tiles;
+  for (const ReportLoss& loss : headline.losses) {
+    tiles += Tile({loss.title, loss.number, "", loss.detail});
+  }
+  return tiles;
+}
+
+/// Lists what makes the result suspicious.
+Html Suspicions(const ReportHeadline& headline) {
+  Html lines;
+  for (const std::string& text : headline.suspicions) lines += Markup("<li>", text, "</li>");
+  if (headline.suspicions.empty()) return {};
+  return Markup("<div class='warning'><p>Look at this result before you use it:</p><ul>", lines,
+                "</ul></div>");
 }
 
 Html SizeTile(const ReportHeadline& headline) {
@@ -171,6 +191,7 @@ Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks
     tiles += LatencyTile(headline);
   }
   tiles += AccuracyTile(headline);
+  tiles += LossTiles(headline);
   tiles += EnergyTile(headline);
   tiles += SizeTile(headline);
   tiles += TrialTile(marks);
@@ -181,7 +202,7 @@ Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks
   return Markup("<header><p class='over'>", input.tool, " \xC2\xB7 ", input.created, "</p><h1>",
                 input.model, "</h1><p class='verdict'>",
                 recipe ? RecipeVerdict(headline, marks) : Verdict(headline), " ", Badge(headline),
-                "</p>", from, "<dl class='tiles'>", tiles, "</dl></header>");
+                "</p>", Suspicions(headline), from, "<dl class='tiles'>", tiles, "</dl></header>");
 }
 
 }  // namespace msc::gym

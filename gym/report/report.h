@@ -31,6 +31,13 @@ struct ReportAxis {
   std::string inverse = {};
 };
 
+/// A loss of the best configuration.
+struct ReportLoss {
+  std::string title;   ///< "disagreement"
+  std::string number;  ///< "1.20 %"
+  std::string detail;  ///< its interval and its limit; may be empty
+};
+
 /// Results at a glance. Absent = unknown.
 struct ReportHeadline {
   std::string configuration = {};         ///< "trial 57"; empty = none found
@@ -44,6 +51,9 @@ struct ReportHeadline {
   std::optional<double> reference_joules = {};
   std::optional<double> weight_bytes = {};
   std::optional<double> reference_weight_bytes = {};
+  std::vector<ReportLoss> losses = {};
+  /// What makes the result suspicious although it keeps its limits, one sentence each.
+  std::vector<std::string> suspicions = {};
   std::string constraint = {};  ///< "accuracy_drop <= 0.3"; empty = unconstrained
   bool constraint_met = false;
   bool unfinished = false;  ///< the search has trials but no final results yet

@@ -11,6 +11,8 @@
 #include "compiler/base/within.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "cost/measure/latency.h"
+#include "cost/model/output_form.h"
+#include "cost/quality/guard.h"
 #include "cost/samples/dataset.h"
 #include "gym/search/tasks/list.h"
 #include "gym/study/objective.h"
@@ -41,6 +43,8 @@ struct QualityConfig {
   std::int64_t final_samples = 0;
   std::string finalists = "both";
   std::int64_t batch = 50;
+  std::map<std::string, cost::OutputForm> outputs;
+  cost::Guard guard;
   static void Fields(auto& self, auto& visit) {
     visit("data", self.data, "samples that candidates are judged on");
     visit("samples", self.samples, "number of samples that every trial is judged on",
@@ -56,6 +60,11 @@ struct QualityConfig {
           "trial may see; or both: all samples, and separately those that no trial may see",
           Within::OneOf({"all", "others", "both"}));
     visit("batch", self.batch, "samples per call", Within{1, 65536});
+    visit("outputs", self.outputs,
+          "what outputs are, by name, where the search finds it wrongly (it says what it finds): "
+          "{\"probs\": {\"kind\": \"ctc\", \"axis\": 2}}; the keys are those of "
+          "docs/quality.md");
+    visit("guard", self.guard, "what makes a result suspicious, whatever its limits are");
   }
 };
 
@@ -64,11 +73,13 @@ struct ObjectiveConfig {
   std::map<std::string, double> subject_to;
   static void Fields(auto& self, auto& visit) {
     visit("minimize", self.minimize,
-          "metrics to minimize: latency, latency_ms, energy (if it can be read), distill_loss, "
-          "disagreement, accuracy_drop, weight_bytes, or peak_bytes (the arena of one call: values "
-          "passed between layers, without weights and without memory that libraries allocate "
-          "themselves); the first decides, the others break ties, and all of them define the "
-          "Pareto set");
+          "metrics to minimize: latency, latency_ms, energy (if it can be read), the losses of "
+          "docs/quality.md that the outputs have (distill_loss, disagreement, relative_error, "
+          "cosine_distance, iou_loss, box_loss, edit_distance; accuracy_drop with labels; of one "
+          "output as disagreement:OUTPUT), weight_bytes, or peak_bytes (the arena of one call: "
+          "values passed between layers, without weights and without memory that libraries "
+          "allocate themselves); the first decides, the others break ties, and all of them define "
+          "the Pareto set");
     visit("subject_to", self.subject_to, "upper limit by metric, such as accuracy_drop: 0.3");
   }
 };

@@ -47,7 +47,7 @@ envs::ModelContext ContextOf(const SearchConfig& config, const Prepared& prepare
       .evaluator = evaluator,
       .target = config.target,
       .other_targets = prepared.runners,
-      .labels = prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent,
+      .losses = prepared.losses,
       .energy = NamesEnergy(config) ? envs::EnergyMetric::kPresent : envs::EnergyMetric::kAbsent,
       .fit_hash = prepared.fit_hash,
       .estimates = prepared.estimates.costs,

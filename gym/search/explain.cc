@@ -5,13 +5,16 @@
 #include <cmath>
 #include <cstdlib>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/duration_text.h"
 #include "compiler/base/formatted.h"
+#include "cost/model/loss.h"
 #include "envs/common/evaluation.h"
+#include "gym/search/losses.h"
 #include "gym/search/probes.h"
 
 namespace msc::gym {
@@ -194,12 +197,16 @@ std::string SpeedText(const cost::Latency& other, const cost::Latency& winner) {
 }
 
 std::string LossText(const cost::Quality& other, const cost::Quality& winner) {
-  const auto drop = other.AccuracyDrop();
-  const auto before = winner.AccuracyDrop();
-  const double more = drop && before ? *drop - *before : other.kl - winner.kl;
-  const std::string amount = drop && before ? Formatted("%.2f points", std::abs(more))
-                                            : Formatted("%.3g nats", std::abs(more));
-  return "lose " + amount + (more < 0 ? " less" : " more");
+  // Against labels if there are any, else the loss that every model but one of integers has.
+  for (const std::string_view name :
+       {cost::kAccuracyDrop, cost::kDistillLoss, cost::kDisagreement}) {
+    const auto after = other.Loss(name);
+    const auto before = winner.Loss(name);
+    if (!after || !before) continue;
+    const double more = after->value - before->value;
+    return "lose " + FormatLoss(name, std::abs(more)) + (more < 0 ? " less" : " more");
+  }
+  return "lose nothing known more";
 }
 
 }  // namespace

@@ -20,19 +20,15 @@ namespace msc::gym {
 
 /// Sensitivity to one decision: the effect of that decision alone on the uncompressed model.
 struct LayerSensitivity {
-  std::string layer;                    ///< name of the decision
-  std::string choice = "int8";          ///< the choice that was tried
-  double distill_loss = 0;              ///< mean KL divergence, nats
-  double mse = 0;                       ///< relative
-  std::optional<double> accuracy_drop;  ///< percentage points
-  std::string failure;                  ///< why numbers are missing; empty if they are not
+  std::string layer;                     ///< name of the decision
+  std::string choice = "int8";           ///< the choice that was tried
+  std::map<std::string, double> losses;  ///< by name (cost/model/loss.h)
+  std::string failure;                   ///< why losses are missing; empty if they are not
   static void Fields(auto& self, auto& visit) {
     visit("layer", self.layer, "name of the decision");
     visit("choice", self.choice, "its choice");
-    visit("distill_loss", self.distill_loss, "mean KL divergence");
-    visit("mse", self.mse, "relative squared error");
-    visit("accuracy_drop", self.accuracy_drop, "percentage points");
-    visit("failure", self.failure, "why there are no numbers");
+    visit("losses", self.losses, "distances from the uncompressed model");
+    visit("failure", self.failure, "why there are no losses");
   }
 };
 

@@ -8,6 +8,7 @@
 
 #include "compiler/base/error.h"
 #include "envs/common/evaluation.h"
+#include "gym/search/losses.h"
 
 namespace msc::gym {
 namespace {
@@ -71,17 +72,6 @@ FinalPlan PlanFinals(const SearchConfig& config, std::int64_t learned, const Sam
     plan.trials = plan.held_out = counts.trials;
   }
   return plan;
-}
-
-cost::QualityLimits LimitsOf(const ObjectiveConfig& objective) {
-  const auto limit = [&](std::string_view metric) -> std::optional<double> {
-    const auto it = objective.subject_to.find(std::string(metric));
-    if (it == objective.subject_to.end()) return std::nullopt;
-    return it->second;
-  };
-  return {.distill_loss = limit(envs::kDistillLoss),
-          .disagreement = limit(envs::kDisagreement),
-          .accuracy_drop = limit(envs::kAccuracyDrop)};
 }
 
 std::string ContradictionText(const ObjectiveConfig& objective, const cost::Outcome& outcome) {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cost/model/outcome.h"
-#include "cost/quality/verdict.h"
 #include "gym/search/config.h"
 
 namespace msc::gym {
@@ -44,9 +43,6 @@ inline constexpr std::int64_t kLeastHeldOut = 30;
 /// the config that two files, or two orders of one file, hold different samples.
 [[nodiscard]] FinalPlan PlanFinals(const SearchConfig& config, std::int64_t learned,
                                    const SampleCounts& counts);
-
-/// Returns the limits of the objective on metrics that samples determine.
-[[nodiscard]] cost::QualityLimits LimitsOf(const ObjectiveConfig& objective);
 
 /// Returns "the samples that no trial saw contradict: accuracy_drop <= 0.3 is missed by more than
 /// its interval"; empty if held-out samples do not contradict or were not judged separately.

@@ -83,9 +83,7 @@ void AddLossEstimates(const std::vector<Decision>& decisions, const ProbeRun& ru
   for (const auto& [i, result] : run.result) {
     if (!result.ok()) continue;
     const cost::Quality& quality = result.value().quality;
-    effects[envs::kDistillLoss][i] = quality.kl;
-    effects[envs::kDisagreement][i] = quality.Disagreement();
-    if (const auto drop = quality.AccuracyDrop()) effects[envs::kAccuracyDrop][i] = *drop;
+    for (const auto& [name, loss] : quality.Losses()) effects[name][i] = loss.value;
     if (bytes) saved[i] = static_cast<double>(result.value().weight_bytes - *bytes);
   }
   const Interpolation interpolation(decisions);

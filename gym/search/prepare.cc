@@ -14,6 +14,7 @@
 #include "compiler/targets/spec.h"
 #include "cost/measure/energy.h"
 #include "cost/measure/folder.h"
+#include "cost/model/loss.h"
 #include "cost/samples/dataset.h"
 #include "envs/common/evaluation.h"
 #include "gym/search/calibration.h"
@@ -21,6 +22,7 @@
 #include "gym/search/env.h"
 #include "gym/search/held_out.h"
 #include "gym/search/host.h"
+#include "gym/search/losses.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
 #include "gym/search/run_files.h"
@@ -88,7 +90,8 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config,
                               .samples = &samples,
                               .settings = settings,
                               .calibration = fit ? &calibration.Get() : nullptr,
-                              .fit = fit.value_or(FitOptions())},
+                              .fit = fit.value_or(FitOptions()),
+                              .forms = config.quality.outputs},
                              prepared.targets);
 }
 
@@ -126,6 +129,47 @@ void CheckCompared(const SearchConfig& config, const TargetRegistry& targets) {
   }
 }
 
+envs::EnergyMetric EnergyOf(const SearchConfig& config) {
+  return NamesEnergy(config) ? envs::EnergyMetric::kPresent : envs::EnergyMetric::kAbsent;
+}
+
+/// Returns the names of all losses that outputs of this model may have, of each output too.
+std::vector<std::string> PossibleLosses(const SearchConfig& config, const Graph& graph) {
+  std::vector<std::string> names;
+  for (const cost::LossInfo& loss : cost::kLosses) {
+    if (loss.name == cost::kAccuracyDrop) {
+      if (!config.quality.data.labels.empty()) names.emplace_back(loss.name);
+      continue;
+    }
+    names.emplace_back(loss.name);
+    for (const ValueId output : graph.outputs()) {
+      names.push_back(std::string(loss.name) + ":" + graph.value(output).name);
+    }
+  }
+  return names;
+}
+
+/// Returns "output 'probs': probabilities along axis 1", for all outputs.
+std::string FormsText(const cost::OutputForms& forms) {
+  std::string text;
+  for (const cost::NamedForm& output : forms) {
+    text += (text.empty() ? "output '" : "; output '") + output.name +
+            "': " + cost::FormatForm(output.form);
+  }
+  return text;
+}
+
+/// Throws UserError if the objective names a loss that the outputs do not have.
+void CheckLosses(const SearchConfig& config, const cost::PreparedFolder& folder) {
+  try {
+    CheckObjective(ToObjective(config.objective),
+                   envs::MetricNames(folder.losses, EnergyOf(config)));
+  } catch (const UserError& error) {
+    throw UserError(std::string(error.what()) + "; these follow from " + FormsText(folder.forms) +
+                    "; if an output is something else, say so in 'quality.outputs'");
+  }
+}
+
 /// Checks the agent's name early, since agents can be made only once the layers are known.
 void CheckAgent(const std::string& name) {
   std::string known;
@@ -152,15 +196,12 @@ Prepared LoadSearch(const SearchTask& task, const SearchConfig& config) {
     const auto meter = cost::EnergyMeter::Open();
     if (!meter.ok()) throw UserError("the config asks for 'energy': " + meter.failure().detail);
   }
-  CheckObjective(
-      ToObjective(config.objective),
-      envs::MetricNames(
-          config.quality.data.labels.empty() ? envs::Labels::kAbsent : envs::Labels::kPresent,
-          energy ? envs::EnergyMetric::kPresent : envs::EnergyMetric::kAbsent));
   CheckAgent(config.agent);
   Prepared prepared;
   prepared.targets = MakeTargets();
   prepared.graph = std::make_shared<const Graph>(LoadModel(config.model, config.shapes));
+  CheckObjective(ToObjective(config.objective),
+                 envs::MetricNames(PossibleLosses(config, *prepared.graph), EnergyOf(config)));
   if (!config.strategy.empty()) {
     prepared.base = std::make_shared<const Strategy>(LoadBase(task, config, *prepared.graph));
   }
@@ -179,7 +220,6 @@ Prepared LoadUnmeasured(const SearchConfig& config) {
   Prepared prepared;
   prepared.targets = MakeTargets();
   prepared.graph = std::make_shared<const Graph>(LoadModel(config.model, config.shapes));
-  prepared.labelled = !config.quality.data.labels.empty();
   return prepared;
 }
 
@@ -201,7 +241,9 @@ ProblemFactory PrepareSearch(const SearchTask& task, const SearchHost& host,
   if (prepared.base != nullptr && prepared.base->fit.values != nullptr) {
     SaveFitted(*prepared.base, cost::WeightsPath(paths.prepared(), *prepared.base));
   }
-  prepared.labelled = folder.labelled;
+  prepared.losses = folder.losses;
+  host.listener.ReportProgress("[prepare] " + FormsText(folder.forms));
+  CheckLosses(config, folder);
   prepared.fit_hash = folder.fit_hash;
   return problems;
 }

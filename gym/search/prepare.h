@@ -28,8 +28,8 @@ struct Prepared {
   std::string fit_hash;  ///< hash of the samples that candidates are fitted to; empty = none
   /// Precisions by layer that the target does not support, for tasks that decide precisions.
   envs::UnsupportedPrecisions unsupported;
-  EstimateTable estimates;  ///< without costs if no decisions were tried alone
-  bool labelled = false;
+  EstimateTable estimates;             ///< without costs if no decisions were tried alone
+  std::vector<std::string> losses;     ///< names of those that samples give
   std::vector<std::string> warnings;   ///< about the samples that judge finalists
   std::vector<std::string> shortened;  ///< what time_budget_s left no time for
   cost::MachineFacts machine;

@@ -73,11 +73,8 @@ LayerSensitivity RowOf(const Decision& decision, std::int32_t choice,
     row.failure = result.failure().detail;
     return row;
   }
-  const cost::Quality& quality = result.value().quality;
-  row.distill_loss = quality.kl;
-  row.mse = quality.mse;
-  if (quality.accuracy && quality.reference_accuracy) {
-    row.accuracy_drop = 100 * (*quality.reference_accuracy - *quality.accuracy);
+  for (const auto& [name, loss] : result.value().quality.Losses()) {
+    row.losses.emplace(name, loss.value);
   }
   return row;
 }

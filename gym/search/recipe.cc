@@ -255,8 +255,7 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
   TimeBudget time(config.time_budget_s);
   const Prepared prepared = LoadUnmeasured(config);
   const auto task = MakeTrainingTask(config, *prepared.graph, prepared.targets);
-  const std::unique_ptr<envs::RecipeProblem> made = envs::MakeDistillProblem(
-      task, prepared.labelled ? envs::Labels::kPresent : envs::Labels::kAbsent);
+  const std::unique_ptr<envs::RecipeProblem> made = envs::MakeDistillProblem(task);
   envs::RecipeProblem& problem = *made;
   const Objective objective = ToObjective(config.objective);
   CheckObjective(objective, problem.metrics());

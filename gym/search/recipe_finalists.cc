@@ -55,10 +55,7 @@ using Numbers = std::map<std::string, double>;
 using DrawsOf = std::map<std::string, Draws>;  // by metric
 
 void Add(const cost::Quality& quality, DrawsOf& draws) {
-  draws[std::string(envs::kDistillLoss)].Add(quality.kl, quality.kl_error);
-  if (const auto drop = quality.AccuracyDrop()) {
-    draws[std::string(envs::kAccuracyDrop)].Add(*drop, 100 * quality.accuracy_error);
-  }
+  for (const auto& [name, loss] : quality.Losses()) draws[name].Add(loss.value, loss.error);
 }
 
 void Summarize(const DrawsOf& draws, Numbers& means, Numbers& margins) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <set>
 #include <sstream>
+#include <string_view>
 
 #include "compiler/base/file.h"
 #include "compiler/base/formatted.h"
@@ -18,6 +21,7 @@
 #include "gym/search/config.h"
 #include "gym/search/findings.h"
 #include "gym/search/held_out.h"
+#include "gym/search/losses.h"
 #include "gym/search/model.h"
 #include "gym/search/phase_time.h"
 #include "gym/search/prepare.h"
@@ -43,13 +47,19 @@ std::string CsvText(const std::string& text) {
 std::string SensitivityCsv(const Findings& findings) {
   std::ostringstream csv;
   csv.precision(9);
-  csv << "layer,choice,distill_loss,mse,accuracy_drop,failure\n";
+  std::set<std::string> losses;
   for (const LayerSensitivity& row : findings.sensitivities) {
-    csv << CsvText(row.layer) << ',' << CsvText(row.choice) << ',';
-    if (row.failure.empty()) csv << row.distill_loss << ',' << row.mse;
-    if (!row.failure.empty()) csv << ',';
-    csv << ',';
-    if (row.accuracy_drop) csv << *row.accuracy_drop;
+    for (const auto& [name, loss] : row.losses) losses.insert(name);
+  }
+  csv << "layer,choice";
+  for (const std::string& name : losses) csv << ',' << CsvText(name);
+  csv << ",failure\n";
+  for (const LayerSensitivity& row : findings.sensitivities) {
+    csv << CsvText(row.layer) << ',' << CsvText(row.choice);
+    for (const std::string& name : losses) {
+      csv << ',';
+      if (const auto loss = row.losses.find(name); loss != row.losses.end()) csv << loss->second;
+    }
     csv << ',' << CsvText(row.failure) << '\n';
   }
   return csv.str();
@@ -87,17 +97,43 @@ std::string PairsOf(const SearchConfig& config, const Prepared& prepared,
   return worst ? PairsText(*worst, DetectIsa().vnni) : std::string();
 }
 
+constexpr int kColumn = 15;  // width of a loss; the longest name is cosine_distance
+
+/// Returns the head of the table of configurations with these losses.
+std::string HeadLine(const std::vector<std::string>& losses) {
+  std::string head = Formatted("  %-22s %12s  %7s", "configuration", "latency", "faster");
+  for (const std::string& name : losses) head += Formatted("  %*s", kColumn, name.c_str());
+  return head + Formatted("  %11s", "weights") + '\n';
+}
+
 /// Returns a row of the table that ends in `more`.
-std::string Line(const char* name, const Evaluation& evaluation, const std::string& more = "") {
-  const auto metric = [&](const char* key) {
-    const auto it = evaluation.metrics.find(key);
-    return it == evaluation.metrics.end() ? 0.0 : it->second;
+std::string Line(const std::string& name, const Evaluation& evaluation,
+                 const std::vector<std::string>& losses, const std::string& more = "") {
+  const auto metric = [&](std::string_view key) {
+    const auto it = evaluation.metrics.find(std::string(key));
+    return it == evaluation.metrics.end() ? std::optional<double>() : it->second;
   };
-  return Formatted("  %-22s %9.3f ms  %6.2fx  %8s  %9.5f  %8.2f MB", name, metric("latency_ms"),
-                   1 / std::max(1e-9, metric("latency")),
-                   SignedPoints(-metric("accuracy_drop")).c_str(), metric("distill_loss"),
-                   metric("weight_bytes") * 1e-6) +
-         (more.empty() ? "" : "  " + more) + '\n';
+  std::string line =
+      Formatted("  %-22s %9.3f ms  %6.2fx", name.c_str(), metric(envs::kLatencyMs).value_or(0),
+                1 / std::max(1e-9, metric(envs::kLatency).value_or(0)));
+  for (const std::string& loss : losses) {
+    const std::optional<double> value = metric(loss);
+    line += Formatted("  %*s", kColumn, value ? FormatLoss(loss, *value).c_str() : "-");
+  }
+  line += Formatted("  %8.2f MB", metric(envs::kWeightBytes).value_or(0) * 1e-6);
+  return line + (more.empty() ? "" : "  " + more) + '\n';
+}
+
+/// Returns the losses that the table shows, of those that the finalists have.
+std::vector<std::string> LossColumns(const SearchConfig& config, const Findings& findings,
+                                     const std::optional<Trial>& so_far) {
+  std::set<std::string> measured;
+  const auto add = [&](const Evaluation& evaluation) {
+    for (const auto& [name, value] : evaluation.metrics) measured.insert(name);
+  };
+  for (const Finalist& finalist : findings.finalists) add(EvaluationOf(finalist));
+  if (so_far) add(so_far->evaluation);
+  return ShownLosses(config.objective, {measured.begin(), measured.end()});
 }
 
 /// Returns the result of the best on held-out samples; empty if these were not judged separately.
@@ -113,7 +149,7 @@ std::string HeldOutLines(const SearchConfig& config, const cost::Outcome& best) 
 }
 
 /// Compares the best with the uncompressed model on other targets, one line each.
-std::string ComparedLines(const Findings& findings) {
+std::string ComparedLines(const Findings& findings, const std::vector<std::string>& losses) {
   std::string rows;
   std::string verdicts;
   for (const Compared& compared : findings.compared) {
@@ -124,7 +160,7 @@ std::string ComparedLines(const Findings& findings) {
       continue;
     }
     const Evaluation evaluation = envs::ToEvaluation(result, "");
-    rows += Line(name.c_str(), evaluation, EnergyText(result.value()));
+    rows += Line(name, evaluation, losses, EnergyText(result.value()));
     if (!findings.best) continue;
     const std::string latency(envs::kLatency);
     const double best = EvaluationOf(findings.finalists.at(*findings.best)).metrics.at(latency);
@@ -166,7 +202,10 @@ std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
        << "\n";
   const std::string volume = VolumeText(ToObjective(config.objective), study.trials);
   if (!volume.empty()) text << volume << " (of trials that keep the limits)\n";
-  text << "  configuration            latency  faster  accuracy  loss KL     weights\n";
+  const std::vector<std::string> losses =
+      LossColumns(config, result.findings,
+                  study.best ? std::optional(study.trials[*study.best]) : std::nullopt);
+  text << HeadLine(losses);
   for (std::size_t i = 0; i < result.findings.finalists.size(); ++i) {
     const Finalist& finalist = result.findings.finalists[i];
     const Evaluation evaluation = EvaluationOf(finalist);
@@ -175,10 +214,10 @@ std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
     if (evaluation.failure) {
       text << "  " << name << " failed: " << evaluation.failure->detail << '\n';
     } else {
-      text << Line(name.c_str(), evaluation, EnergyText(finalist.result.value()));
+      text << Line(name, evaluation, losses, EnergyText(finalist.result.value()));
     }
   }
-  text << ComparedLines(result.findings);
+  text << ComparedLines(result.findings, losses);
   if (const std::string judged = JudgedText(result.findings); !judged.empty()) {
     text << "finalists were timed " << TimedText(result.findings) << ", and " << judged << '\n';
   }
@@ -196,11 +235,14 @@ std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
       const cost::Outcome& outcome = best.result.value();
       text << "with 95 % intervals: " << IntervalsText(outcome) << '\n'
            << HeldOutLines(config, outcome);
+      for (const std::string& suspicion : SuspicionsOf(config, outcome.quality)) {
+        text << "suspicious: " << suspicion << '\n';
+      }
       if (IsSlower(outcome)) text << "the best is slower than the uncompressed model\n";
     }
   } else if (result.so_far && study.best) {
     const Trial& trial = study.trials[*study.best];
-    text << Line(("so far: trial " + std::to_string(trial.number)).c_str(), trial.evaluation)
+    text << Line("so far: trial " + std::to_string(trial.number), trial.evaluation, losses)
          << "best so far, not measured again: " << paths.best()
          << "/strategy.json, model.onnx, artefact\n";
   } else if (!result.findings.finalists.empty()) {

@@ -8,6 +8,8 @@
 
 #include "compiler/base/duration_text.h"
 #include "compiler/base/formatted.h"
+#include "cost/model/loss.h"
+#include "gym/search/losses.h"
 
 namespace msc::gym {
 namespace {
@@ -73,16 +75,15 @@ std::string CountsText(const StudyResult& study) {
 }
 
 std::string IntervalsText(const cost::Quality& quality) {
-  constexpr double kErrors = 1.96;  // standard errors on each side of a 95 % interval
-  constexpr const char* kPlusMinus = " \xC2\xB1 %.2f ";
-  const std::optional<double> drop = quality.AccuracyDrop();
-  const std::string lost =
-      drop ? Formatted("accuracy drop %.2f", *drop) +
-                 Formatted(kPlusMinus, 100 * kErrors * quality.accuracy_error) + "points"
-           : Formatted("disagreement %.2f", quality.Disagreement()) +
-                 Formatted(kPlusMinus, 100 * kErrors * quality.agreement_error) + "%";
-  return lost + Formatted(", loss %.3g", quality.kl) +
-         Formatted(" \xC2\xB1 %.2g nats", kErrors * quality.kl_error);
+  const std::optional<cost::Estimate> drop = quality.Loss(cost::kAccuracyDrop);
+  std::string text = drop ? "accuracy drop " + FormatLoss(cost::kAccuracyDrop, *drop) : "";
+  for (const std::string_view name :
+       {cost::kDisagreement, cost::kDistillLoss, cost::kRelativeError}) {
+    const std::optional<cost::Estimate> loss = quality.Loss(name);
+    if (!loss || (drop && name == cost::kDisagreement)) continue;
+    text += (text.empty() ? "" : ", ") + cost::TitleOf(name) + " " + FormatLoss(name, *loss);
+  }
+  return text;
 }
 
 std::string IntervalsText(const cost::Outcome& outcome) {

@@ -12,6 +12,7 @@
 #include "compiler/pipeline/distill.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/samples.h"
+#include "cost/quality/choose_form.h"
 #include "cost/quality/quality.h"
 #include "cost/samples/dataset.h"
 #include "gym/search/held_out.h"
@@ -41,12 +42,13 @@ class Judge {
  public:
   /// Samples from index `held_out_from` on are held out and also judged separately; 0 = none.
   Judge(cost::Dataset samples, std::int64_t held_out_from, std::int64_t batch, TrainProgram teacher,
-        TrainProgram student)
+        TrainProgram student, cost::OutputForms forms)
       : samples_(std::move(samples)),
         held_out_from_(held_out_from),
         batch_(batch),
         teacher_(std::move(teacher)),
-        student_(std::move(student)) {}
+        student_(std::move(student)),
+        forms_(std::move(forms)) {}
 
   /// Computes the teacher's outputs, once. Returns false if stopped.
   [[nodiscard]] bool Prepare(const Stop& stop) {
@@ -67,8 +69,8 @@ class Judge {
     for (std::size_t i = 0; i < student.parameters.size(); ++i) {
       student.constants.at(student.parameters[i].constant).values = result.values.at(i);
     }
-    cost::QualityMeter meter;
-    cost::QualityMeter held_out;
+    cost::QualityMeter meter(forms_);
+    cost::QualityMeter held_out(forms_);
     std::size_t at = 0;
     for (std::int64_t first = 0; first < samples_.size();) {
       if (stop && stop()) return std::nullopt;
@@ -102,6 +104,7 @@ class Judge {
   std::int64_t batch_;
   TrainProgram teacher_;
   TrainProgram student_;
+  cost::OutputForms forms_;
   std::vector<std::vector<Tensor>> wanted_;  // teacher's outputs by batch
   std::int64_t prepared_ = 0;                // number of samples with teacher's outputs
   std::optional<cost::Quality> held_out_;
@@ -146,8 +149,13 @@ std::shared_ptr<const envs::TrainingTask> MakeTrainingTask(const SearchConfig& c
   // Labels decide the accuracy drop.
   hash.Add(std::as_bytes(std::span(test.labels)));
   task->hash = hash.Hex();
-  const auto judge = std::make_shared<Judge>(
-      std::move(test), 0, BatchSize(graph, config.quality.batch), task->teacher, student.program);
+  const std::int64_t batch = BatchSize(graph, config.quality.batch);
+  const cost::Dataset first = cost::Slice(test, 0, std::min(batch, test.size()));
+  const std::vector<Tensor> outputs = RunProgram(task->teacher, {&first.inputs, 1});
+  task->forms = cost::ChooseForms(graph, outputs, config.quality.outputs);
+  task->losses = cost::LossNames(task->forms, outputs, first.labels);
+  const auto judge = std::make_shared<Judge>(std::move(test), 0, batch, task->teacher,
+                                             student.program, task->forms);
   (void)judge->Prepare({});
   task->judge = [judge](const TrainResult& result, const Stop& stop) {
     return (*judge)(result, stop);
@@ -179,7 +187,7 @@ FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
   finals.hash = hash.Hex();
   const auto judge =
       std::make_shared<Judge>(std::move(samples), plan.held_out, BatchSize(graph, quality.batch),
-                              task.teacher, task.student);
+                              task.teacher, task.student, task.forms);
   finals.judge = [judge](const TrainResult& result, const Stop& stop) {
     return (*judge)(result, stop);
   };

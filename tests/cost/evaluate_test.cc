@@ -37,6 +37,15 @@ constexpr const char* kModel = R"(graph tiny {
   output %y
 })";
 
+double LossOf(const Quality& quality, std::string_view name) {
+  return quality.Loss(name).value().value;
+}
+/// Returns the squared error relative to the variance.
+double SquareOf(const Quality& quality) {
+  const double error = LossOf(quality, "relative_error");
+  return error * error;
+}
+
 TargetRegistry Targets() {
   TargetRegistry targets;
   RegisterAllTargets(targets);
@@ -163,8 +172,8 @@ TEST_F(Evaluate, FindsTheUncompressedModelPerfect) {
   const auto result = EvaluateOne(On("reference"));
   ASSERT_TRUE(result.ok()) << result.failure().detail;
   const Outcome& outcome = result.value();
-  EXPECT_NEAR(outcome.quality.kl, 0, 1e-9);
-  EXPECT_EQ(outcome.quality.agreement, 1);
+  EXPECT_NEAR(LossOf(outcome.quality, "distill_loss"), 0, 1e-9);
+  EXPECT_EQ(LossOf(outcome.quality, "disagreement"), 0);
   EXPECT_EQ(outcome.quality.samples, 10);
   EXPECT_EQ(outcome.quality.accuracy, outcome.quality.reference_accuracy);
   EXPECT_FALSE(outcome.latency.has_value());
@@ -452,13 +461,13 @@ TEST_F(Evaluate, LooksAtMoreSamplesWhileALimitIsOpen) {
         Row{1, 0, Measure::kQuality, 10}, Row{1, 0, Measure::kRough, 3}}) {
     std::filesystem::remove_all(folder_);
     EvaluationSettings settings = Settings();
-    settings.limits.accuracy_drop = row.limit;
+    settings.limits = {{"accuracy_drop", row.limit}};
     settings.most_samples = row.most;
     Prepare(settings);
     const auto result = EvaluateOne(On("reference", row.measure));
     ASSERT_TRUE(result.ok()) << result.failure().detail;
     EXPECT_EQ(result.value().quality.samples, row.seen) << row.limit;
-    EXPECT_EQ(result.value().quality.AccuracyDrop(), 0.0);
+    EXPECT_EQ(LossOf(result.value().quality, "accuracy_drop"), 0.0);
   }
 }
 
@@ -499,13 +508,15 @@ TEST_F(Evaluate, TellsFreshSamplesApartByTheSameOutputs) {
   const Outcome whole = evaluator.Judge(bf16, {})->value();
   const Outcome part = evaluator.Judge(bf16, {.first = 14})->value();
   const Outcome both = evaluator.Judge(bf16, {.first = 0, .held_out = 14})->value();
-  ASSERT_GT(part.quality.kl, 0);
+  ASSERT_GT(LossOf(part.quality, "distill_loss"), 0);
   EXPECT_FALSE(whole.held_out);
   ASSERT_TRUE(both.held_out);
   EXPECT_EQ(both.quality.samples, 23);
   EXPECT_EQ(both.held_out->samples, 9);
-  EXPECT_NEAR(both.quality.kl, whole.quality.kl, 1e-9 * whole.quality.kl);
-  EXPECT_NEAR(both.held_out->kl, part.quality.kl, 1e-9 * part.quality.kl);
+  EXPECT_NEAR(LossOf(both.quality, "distill_loss"), LossOf(whole.quality, "distill_loss"),
+              1e-9 * LossOf(whole.quality, "distill_loss"));
+  EXPECT_NEAR(LossOf(*both.held_out, "distill_loss"), LossOf(part.quality, "distill_loss"),
+              1e-9 * LossOf(part.quality, "distill_loss"));
   EXPECT_EQ(both.held_out->accuracy, part.quality.accuracy);
   EXPECT_FALSE(evaluator.Judge(bf16, {.first = 0, .held_out = 23})->value().held_out)
       << "there are none";
@@ -539,7 +550,7 @@ TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   candidate.strategy.fit.samples = folder.fit_hash;
   const auto fitted = EvaluateOne(candidate);
   ASSERT_TRUE(fitted.ok()) << fitted.failure().detail;
-  EXPECT_LT(fitted.value().quality.mse, 0.7 * plain.value().quality.mse);
+  EXPECT_LT(SquareOf(fitted.value().quality), 0.7 * SquareOf(plain.value().quality));
   EXPECT_EQ(fitted.value().weight_bytes, plain.value().weight_bytes);
   EXPECT_TRUE(fitted.value().latency.has_value());
 
@@ -551,8 +562,8 @@ TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   EXPECT_EQ(strategy->value(),
             FitStrategy(graph, candidate.strategy, calibration, fit, Targets()).value());
   const std::vector<Strategy> finalists = {strategy->value(), bare.strategy};
-  EXPECT_LT(evaluator.Judge(finalists[0], {})->value().quality.mse,
-            0.7 * evaluator.Judge(finalists[1], {})->value().quality.mse);
+  EXPECT_LT(SquareOf(evaluator.Judge(finalists[0], {})->value().quality),
+            0.7 * SquareOf(evaluator.Judge(finalists[1], {})->value().quality));
   EXPECT_EQ(evaluator.TimeTogether(finalists).size(), 2U);
   EXPECT_TRUE(evaluator.ProfileSteps(finalists, 2).ok());
   EXPECT_TRUE(Leftovers().empty());
@@ -613,10 +624,10 @@ TEST_F(Evaluate, ComparesPrecisionsOnOnednn) {
   // One layer of 192 weights in 4, 2 and 1 byte.
   EXPECT_EQ(outcomes["f32"].weight_bytes - outcomes["bf16"].weight_bytes, 2 * 192);
   EXPECT_LT(outcomes["int8"].weight_bytes, outcomes["bf16"].weight_bytes);
-  EXPECT_LT(outcomes["f32"].quality.mse, 1e-9);
-  EXPECT_LT(outcomes["f32"].quality.mse, outcomes["bf16"].quality.mse);
-  EXPECT_LT(outcomes["bf16"].quality.mse, outcomes["int8"].quality.mse);
-  EXPECT_LT(outcomes["int8"].quality.mse, 1e-2);
+  EXPECT_LT(SquareOf(outcomes["f32"].quality), 1e-9);
+  EXPECT_LT(SquareOf(outcomes["f32"].quality), SquareOf(outcomes["bf16"].quality));
+  EXPECT_LT(SquareOf(outcomes["bf16"].quality), SquareOf(outcomes["int8"].quality));
+  EXPECT_LT(SquareOf(outcomes["int8"].quality), 1e-2);
 }
 
 TEST_F(Evaluate, FeedsModelsOfSeveralInputs) {
@@ -656,8 +667,8 @@ TEST_F(Evaluate, FeedsModelsOfSeveralInputs) {
   const auto result = EvaluateOne(candidate);
   ASSERT_TRUE(result.ok()) << result.failure().detail;
   EXPECT_EQ(result.value().quality.samples, 9);
-  EXPECT_GT(result.value().quality.mse, 0);
-  EXPECT_LT(result.value().quality.mse, 1e-2);
+  EXPECT_GT(SquareOf(result.value().quality), 0);
+  EXPECT_LT(SquareOf(result.value().quality), 1e-2);
 }
 
 }  // namespace

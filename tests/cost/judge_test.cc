@@ -18,6 +18,7 @@
 #include "cost/measure/ending.h"
 #include "cost/measure/evaluate_child.h"
 #include "cost/model/outcome.h"
+#include "cost/quality/choose_form.h"
 #include "tests/support/pipeline.h"
 
 namespace msc::cost {
@@ -149,9 +150,9 @@ TEST_P(JudgedEnding, MayDecideOtherwiseByWhatItsPrecisionExcuses) {
   EXPECT_EQ(Verdict(graph, InBf16()), "ok");
   // The test tells something: outputs alone are off by more than bf16 excuses.
   EvaluationSettings settings;
-  QualityMeter meter;
   const std::vector<Tensor> inputs = Inputs();
   const std::vector<Tensor> reference = Interpret(graph, inputs);
+  QualityMeter meter(ChooseForms(graph, reference, {}));
   const std::vector<Tensor> candidate = Interpret(ApplyStrategy(graph, InBf16()), inputs);
   ASSERT_EQ(meter.Add(reference, candidate, {}), std::nullopt);
   EXPECT_NE(JudgeOutputs(meter, InBf16(), settings), std::nullopt);

@@ -13,10 +13,20 @@ namespace {
 Outcome Full() {
   Outcome outcome;
   outcome.latency = Latency{1234.5, 4321.25, 0.1 + 0.2, 0.25, 0.35, 31, true};
-  outcome.quality = Quality{1e-9, 1.0 / 3.0, 0.99, 0.9321, 0.935, 10000};
+  outcome.quality =
+      Quality{{{"probs", OutputKind::kProbabilities, {{"distill_loss", {1e-9, 1.0 / 3.0}}}}},
+              0.9321,
+              0.935,
+              0.01,
+              10000};
   outcome.weight_bytes = 1'234'567;
   outcome.peak_bytes = 98'765;
-  outcome.held_out = Quality{2e-9, 1.0 / 7.0, 0.98, 0.9, 0.91, 5000};
+  outcome.held_out =
+      Quality{{{"probs", OutputKind::kProbabilities, {{"distill_loss", {2e-9, 1.0 / 7.0}}}}},
+              0.9,
+              0.91,
+              0.02,
+              5000};
   return outcome;
 }
 
@@ -55,7 +65,7 @@ TEST(OutcomeJson, WritesADetailThatIsNotText) {
 
 TEST(OutcomeJson, RefusesToWriteANumberThatIsNotFinite) {
   Outcome outcome;
-  outcome.quality.kl = std::nan("");
+  outcome.quality.outputs = {{.losses = {{"distill_loss", {std::nan(""), 0}}}}};
   EXPECT_THROW((void)ToJson(Result<Outcome>(outcome)), InternalError);
 }
 
@@ -85,20 +95,20 @@ INSTANTIATE_TEST_SUITE_P(
                             "the outcome must have either 'outcome' or 'failure'"},
                     BadText{"kind", R"({"failure":{"kind":"bored","detail":""}})",
                             "'bored' is not a kind of failure"},
-                    BadText{"null", R"({"outcome":{"quality":{"kl":null}}})",
-                            "'outcome.quality.kl' must be a number, not null"},
-                    BadText{"overflow", R"({"outcome":{"quality":{"kl":1e999}}})",
+                    BadText{"null", R"({"outcome":{"quality":{"accuracy_error":null}}})",
+                            "'outcome.quality.accuracy_error' must be a number, not null"},
+                    BadText{"overflow", R"({"outcome":{"quality":{"accuracy":1e999}}})",
                             "the outcome holds a number that is out of range"},
                     BadText{"negative", R"({"outcome":{"latency":{"ratio":-1}}})",
                             "'outcome.latency.ratio' is out of range"},
-                    BadText{"share", R"({"outcome":{"quality":{"agreement":1.5}}})",
-                            "'outcome.quality.agreement' is out of range"},
+                    BadText{"share", R"({"outcome":{"quality":{"accuracy":1.5}}})",
+                            "'outcome.quality.accuracy' is out of range"},
                     BadText{
                         "unknown", R"({"outcome":{"speed":1}})",
                         "unknown key 'outcome.speed'; known here: latency, quality, weight_bytes, "
                         "peak_bytes, fresh"},
-                    BadText{"fresh", R"({"outcome":{"fresh":{"agreement":1.5}}})",
-                            "'outcome.fresh.agreement' is out of range"},
+                    BadText{"fresh", R"({"outcome":{"fresh":{"accuracy":1.5}}})",
+                            "'outcome.fresh.accuracy' is out of range"},
                     BadText{"cut", R"({"outcome":)", "the outcome is not valid JSON at byte 12"}),
     [](const auto& test) { return test.param.label; });
 

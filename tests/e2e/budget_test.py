@@ -93,9 +93,7 @@ class Goal(e2e.SearchTest):
         trials = e2e.trials(run)
         for finalist in e2e.results(run)["finalists"]:
             quality = json.loads(finalist["result"])["outcome"]["quality"]
-            again = {"accuracy_drop": 100 * (quality["reference_accuracy"] - quality["accuracy"]),
-                     "disagreement": 100 * (1 - quality["agreement"]),
-                     "distill_loss": quality["kl"]}
+            again = {metric: e2e.loss(quality, metric) for metric in self.METRICS}
             for metric in self.METRICS:
                 value = trials[finalist["trial"]]["metrics"][metric]
                 found[metric, finalist["trial"]] = (value, again[metric])

@@ -19,6 +19,9 @@ import run_files  # noqa: E402
 CONFIG = os.path.join(ROOT, "experiments", "quantize_fashion", "config.json")
 MSCGYM = ""
 DEADLINE_S = 240
+# Nothing is suspicious: for tests of other things than what a result is like.
+ANY_RESULT = {"relative_error": 0, "disagreement": 100}
+ANY_MODEL = ("--guard-error", "0", "--guard-disagreement", "100")
 
 
 def small_config():
@@ -30,7 +33,7 @@ def small_config():
     config["finalists"] = 2
     config["explain_s"] = 0
     config["calibration"]["samples"] = 64
-    config["quality"].update(samples=100, final_samples=200)
+    config["quality"].update(samples=100, final_samples=200, guard=ANY_RESULT)
     config["latency"] = {"max_ms": 100, "max_rounds": 11, "min_rounds": 3, "max_warmup_ms": 50}
     return config
 
@@ -49,6 +52,15 @@ def peers_python(name):
 
 def results(run):
     return run_files.read(run, "results.json")
+
+
+def loss(quality, name):
+    """A loss of the output that lost most, of a result or of what a tool prints."""
+    if "losses" in quality:
+        return quality["losses"][name]["value"]
+    if name == "accuracy_drop":
+        return 100 * (quality["reference_accuracy"] - quality["accuracy"])
+    return max(output["losses"][name]["value"] for output in quality["outputs"])
 
 
 def pareto(run):

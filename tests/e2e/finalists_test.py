@@ -22,7 +22,7 @@ class Finalists(e2e.SearchTest):
         def disagreement(row):
             quality = json.loads(row["result"])["outcome"]["quality"]
             self.assertEqual(quality["samples"], 200)
-            return 100 * (1 - quality["agreement"])
+            return e2e.loss(quality, "disagreement")
 
         sizes = {n: trial["metrics"]["weight_bytes"] for n, trial in e2e.trials(run).items()}
         largest = max(sizes[row["trial"]] for row in found["finalists"])

@@ -74,21 +74,21 @@ class Finite(unittest.TestCase):
         rows = {row["layer"]: row for row in json.loads(done.stdout)["sensitivity"]["layers"]}
         self.assertEqual(list(rows), ["above", "below"])
         # 0 / d is a number, a / 0 is none.
-        failure = {"failure": "output 0 is not finite"}
-        self.assertGreater(rows["above"]["alone"]["mse"], 0)
+        failure = {"failure": "output 'y' is not finite"}
+        self.assertGreater(e2e.loss(rows["above"]["alone"], "relative_error"), 0)
         self.assertEqual(rows["above"]["without"], failure)
         self.assertEqual(rows["below"]["alone"], failure)
-        self.assertGreater(rows["below"]["without"]["mse"], 0)
+        self.assertGreater(e2e.loss(rows["below"]["without"], "relative_error"), 0)
         with open(self.at("rows.csv"), encoding="utf-8", newline="") as file:
             table = {row["layer"]: row for row in csv.DictReader(file)}
-        self.assertEqual(table["below"]["alone_kl"], "")
-        self.assertEqual(table["below"]["alone_failure"], "output 0 is not finite")
+        self.assertEqual(table["below"]["alone_distill_loss"], "")
+        self.assertEqual(table["below"]["alone_failure"], "output 'y' is not finite")
         self.assertEqual(table["above"]["alone_failure"], "")
-        self.assertGreater(float(table["above"]["alone_mse"]), 0)
-        self.assertIn("output 0 is not finite", e2e.read(self.at("page.html")).decode())
+        self.assertGreater(float(table["above"]["alone_relative_error"]), 0)
+        self.assertIn("is not finite", e2e.read(self.at("page.html")).decode())
         # And the table for people.
         shown = self.quantized("--sensitivity", self.at("rows.csv")).stdout
-        self.assertIn("below, alone: output 0 is not finite", shown)
+        self.assertIn("below, alone: output 'y' is not finite", shown)
 
     def test_compile_and_run_say_which_operator(self):
         self.quantized()

@@ -131,7 +131,9 @@ TEST(CompressEnv, HasUniformBaselines) {
 }
 
 TEST(CompressEnv, KnowsThatNothingIsSmallerThanAllChoicesTogether) {
-  const auto bounds = MakeCompressProblem(Context())->Prior().LowerBounds();
+  CompressContext context = Context();
+  context.losses = {"distill_loss", "disagreement", "accuracy_drop"};
+  const auto bounds = MakeCompressProblem(context)->Prior().LowerBounds();
   EXPECT_EQ(bounds.at("weight_bytes"), 8 * 4 * 9 + 8 * 8 * 9 + 5 * 8);
   for (const char* metric : {"distill_loss", "disagreement"}) {
     EXPECT_EQ(bounds.at(metric), 0) << metric;

@@ -36,6 +36,7 @@
 #include "gym/search/run_paths.h"
 #include "gym/search/task_registry.h"
 #include "gym/study/time_budget.h"
+#include "tests/support/quality.h"
 
 // Every registered env is enrolled by itself. MSC_UPDATE_GOLDEN=1 in the environment rewrites the
 // golden playthroughs instead of comparing with them.
@@ -57,6 +58,10 @@ Graph SmallModel(int first, int second) {
   return graph;
 }
 
+cost::Quality OfLoss(double loss) {
+  return cost::QualityOf({{"distill_loss", {loss, 0}}, {"disagreement", {0, 0}}});
+}
+
 /// Judges a strategy by counting: every int8 layer, every unit that is removed, every region of a
 /// target of its own and every kernel that is written otherwise saves time and costs closeness.
 class CountingEvaluator final : public cost::Evaluator {
@@ -74,19 +79,13 @@ class CountingEvaluator final : public cost::Evaluator {
       narrow += static_cast<double>(batch[i].strategy.schedules.size());
       cost::Outcome outcome;
       outcome.latency = cost::Latency{.median_ns = 1e6, .ratio = 1 / (1 + narrow)};
-      outcome.quality.kl = 0.01 * narrow;
+      outcome.quality = OfLoss(0.01 * narrow);
       outcome.weight_bytes =
           static_cast<std::int64_t>(LeastWeightBytes(SmallModel(1, 2), batch[i].strategy));
       done(i, outcome);
     }
   }
 };
-
-cost::Quality OfLoss(double loss) {
-  cost::Quality quality;
-  quality.kl = loss;
-  return quality;
-}
 
 /// One model to be trained after another. Judged by counting, since what training gives in bits
 /// differs between machines.
@@ -125,6 +124,7 @@ Context OfSmallModel() {
   context.graph = SharedModel();
   context.evaluator = &evaluator;
   context.target = "reference";
+  context.losses = {"distill_loss", "disagreement"};
   return context;
 }
 
@@ -187,7 +187,7 @@ std::map<std::string, MakeProblem> PreparedProblems() {
     return MakeScheduleProblem(context);
   };
   problems["Distill-v0"] = [] {
-    return MakeDistillProblem(std::make_shared<const TrainingTask>(SmallTask()), Labels::kAbsent);
+    return MakeDistillProblem(std::make_shared<const TrainingTask>(SmallTask()));
   };
   return problems;
 }
@@ -349,7 +349,7 @@ TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
   task.judge = [task](const TrainResult& result, const std::function<bool()>& /*stop*/) {
     return OfLoss(Distance(task, result));
   };
-  const auto made = MakeDistillProblem(std::make_shared<const TrainingTask>(task), Labels::kAbsent);
+  const auto made = MakeDistillProblem(std::make_shared<const TrainingTask>(task));
   gym::SearchProblem& problem = *made;
   EXPECT_EQ(problem.metrics(), (std::vector<std::string>{"distill_loss", "train_steps"}));
   const auto try_recipe = [&](const gym::Assignment& recipe) {
@@ -373,8 +373,7 @@ TEST(DistillEnv, TrainsByTheRecipeThatTheChoicesStandFor) {
   // Without labels no recipe looks at them; what cannot be trained is a failure.
   task.labels.clear();
   task.inputs.MutableValues<float>()[0] = std::numeric_limits<float>::quiet_NaN();
-  const auto broken =
-      MakeDistillProblem(std::make_shared<const TrainingTask>(task), Labels::kAbsent);
+  const auto broken = MakeDistillProblem(std::make_shared<const TrainingTask>(task));
   ASSERT_EQ(broken->decisions().size(), 5U);
   const gym::Assignment first(5, 0);
   bool failed = false;
@@ -388,9 +387,9 @@ TEST(DistillEnv, TakesAsManyStepsAsItsSumsSay) {
   if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
   TrainingTask task = SmallTask();
   task.judge = [](const TrainResult& /*result*/, const std::function<bool()>& /*stop*/) {
-    return cost::Quality{};
+    return OfLoss(0);
   };
-  const auto made = MakeDistillProblem(std::make_shared<const TrainingTask>(task), Labels::kAbsent);
+  const auto made = MakeDistillProblem(std::make_shared<const TrainingTask>(task));
   gym::SearchProblem& problem = *made;
   const gym::AdditiveCost cost = problem.Prior().costs.at("train_steps");
   const std::vector<gym::Decision>& decisions = problem.decisions();
@@ -415,8 +414,7 @@ TEST(DistillEnv, TakesAsManyStepsAsItsSumsSay) {
 
 TEST(DistillEnv, TellsDecisionsApartByFeatures) {
   if (!TrainerProblem().empty()) GTEST_SKIP() << TrainerProblem();
-  const auto env =
-      MakeDistillProblem(std::make_shared<const TrainingTask>(SmallTask()), Labels::kAbsent);
+  const auto env = MakeDistillProblem(std::make_shared<const TrainingTask>(SmallTask()));
   const std::vector<std::vector<double>> rows = env->Prior().features;
   ASSERT_EQ(rows.size(), 6U);
   const auto expect = [&](std::size_t row, const std::vector<double>& wanted) {

@@ -13,6 +13,7 @@
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
 #include "gym/core/problem.h"
+#include "tests/support/quality.h"
 
 namespace msc::envs {
 namespace {
@@ -56,8 +57,7 @@ class QuantizeEnv : public testing::Test {
     for (const char* tensor : {"x", "b", "y"}) context_.scales[tensor] = {.scale = 0.5};
     cost::Outcome outcome;
     outcome.latency = cost::Latency{.median_ns = 2e6, .ratio = 0.5};
-    outcome.quality.kl = 0.25;
-    outcome.quality.agreement = 0.97;
+    outcome.quality = cost::QualityOf({{"distill_loss", {0.25, 0}}, {"disagreement", {3, 0}}});
     outcome.quality.accuracy = 0.9;
     outcome.quality.reference_accuracy = 0.92;
     evaluator_.answer = outcome;
@@ -104,7 +104,7 @@ TEST_F(QuantizeEnv, AsksForTheStrategyThatTheChoicesStandFor) {
 }
 
 TEST_F(QuantizeEnv, TurnsAnOutcomeIntoMetrics) {
-  context_.labels = Labels::kPresent;
+  context_.losses = {"distill_loss", "disagreement", "accuracy_drop"};
   const auto made = MakeQuantizeProblem(context_);
   const std::vector<gym::Assignment> batch = {{0, 0}};
   gym::Evaluation heard;

@@ -15,6 +15,7 @@
 #include "compiler/base/hash.h"
 #include "compiler/base/rng.h"
 #include "cost/model/evaluator.h"
+#include "tests/support/quality.h"
 
 namespace msc::cost::testing {
 
@@ -45,7 +46,7 @@ inline Result<Outcome> Truth(const Candidate& candidate) {
   if (value % 7 == 0) return Failure{FailureKind::kUnsupported, "no " + hash};
   Outcome outcome;
   outcome.weight_bytes = value;
-  outcome.quality.kl = static_cast<double>(value) * 1e-9;
+  outcome.quality = QualityOf({{"distill_loss", {static_cast<double>(value) * 1e-9, 0}}});
   outcome.quality.samples = 10;
   if (candidate.measure == Measure::kQualityAndLatency) {
     outcome.latency.emplace();

@@ -748,7 +748,8 @@ class Model(e2e.SearchTest):
         except mscgym.MachineError as error:
             self.assertIn("libtorch", str(error))
             self.skipTest(str(error))
-        self.assertEqual(env.metrics, ["distill_loss", "accuracy_drop", "train_steps"])
+        self.assertEqual(env.metrics, ["accuracy_drop", "disagreement", "distill_loss",
+                                       "relative_error", "train_steps"])
         study = mscgym.Study(env, agent="random", subject_to={})
         self.assertEqual(study.minimize, ["distill_loss", "train_steps"])
         trial = study.ask()

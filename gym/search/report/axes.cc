@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cost/model/loss.h"
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
 
@@ -33,17 +34,9 @@ ReportAxis AxisOf(const std::string& metric, const SearchSetup& setup) {
   } else if (metric == envs::kLatencyMs) {
     axis.title = "latency";
     axis.unit = "ms";
-  } else if (metric == envs::kDistillLoss) {
-    axis.title = "distillation loss";
-    axis.unit = "nats";
-    axis.baseline = 0;
-  } else if (metric == envs::kDisagreement) {
-    axis.title = "disagreement";
-    axis.unit = "%";
-    axis.baseline = 0;
-  } else if (metric == envs::kAccuracyDrop) {
-    axis.title = "accuracy drop";
-    axis.unit = "points";
+  } else if (const cost::LossInfo* loss = cost::FindLoss(metric)) {
+    axis.title = cost::TitleOf(metric);
+    axis.unit = loss->unit;
     axis.baseline = 0;
   } else if (metric == envs::kWeightBytes) {
     axis.title = "weights";
@@ -72,7 +65,7 @@ void TellAxes(const SearchSetup& setup, ReportInput& input) {
   };
   for (const std::string& metric : objective.minimize) add(metric);
   for (const auto& [metric, limit] : objective.subject_to) add(metric);
-  if (metrics.size() == 1) add(envs::kDistillLoss);
+  if (metrics.size() == 1) add(cost::kDistillLoss);
   add(envs::kLatency);
   const bool energy =
       std::any_of(input.study.trials.begin(), input.study.trials.end(), [](const Trial& trial) {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cost/model/loss.h"
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
 #include "gym/search/recipe.h"
@@ -42,7 +43,7 @@ std::optional<Measured> MeanOf(const RecipeFinalist& recipe, const std::string& 
   Measured measured{
       .value = mean->second, .low = mean->second - margin, .high = mean->second + margin};
   // Margins are symmetric, but a loss cannot be negative.
-  if (metric == envs::kDistillLoss) measured.low = std::max(measured.low, 0.0);
+  if (metric == cost::kDistillLoss) measured.low = std::max(measured.low, 0.0);
   return measured;
 }
 
@@ -50,7 +51,7 @@ std::optional<Measured> MeanOf(const RecipeFinalist& recipe, const std::string& 
 void TellFinalists(const SearchSetup& setup, const Findings& findings, ReportInput& input) {
   const Objective objective = ToObjective(setup.config.objective);
   input.final_axes = {input.latency, input.quality};
-  const auto drop = RecipeAxis(std::string(envs::kAccuracyDrop), setup);
+  const auto drop = RecipeAxis(std::string(cost::kAccuracyDrop), setup);
   const bool shown = drop.metric == input.latency.metric || drop.metric == input.quality.metric;
   const bool labelled = !setup.config.quality.data.labels.empty();
   if (labelled && !shown) input.final_axes.push_back(drop);
@@ -83,7 +84,7 @@ void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPa
   const SearchConfig& config = setup.config;
   const std::vector<std::string>& minimize = config.objective.minimize;
   const std::string_view other =
-      minimize.front() == envs::kTrainSteps ? envs::kDistillLoss : envs::kTrainSteps;
+      minimize.front() == envs::kTrainSteps ? cost::kDistillLoss : envs::kTrainSteps;
   input.subject = ReportSubject::kRecipe;
   input.latency = RecipeAxis(minimize.front(), setup);
   input.quality = RecipeAxis(minimize.size() > 1 ? minimize[1] : std::string(other), setup);
@@ -103,7 +104,7 @@ void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPa
   input.winner = best != nullptr ? best->trial : tried.number;
   input.headline.configuration = "trial " + std::to_string(*input.winner);
   input.headline.constraint_met = true;
-  const std::string drop(envs::kAccuracyDrop);
+  const std::string drop(cost::kAccuracyDrop);
   const auto& metrics = best != nullptr ? best->metrics : tried.evaluation.metrics;
   const auto lost = metrics.find(drop);
   const bool on_axis = input.latency.metric == drop || input.quality.metric == drop;

@@ -8,12 +8,14 @@
 
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "cost/model/loss.h"
 #include "envs/common/evaluation.h"
 #include "envs/quantize/quantize_config.h"
 #include "gym/report/report.h"
 #include "gym/search/explain.h"
 #include "gym/search/findings.h"
 #include "gym/search/held_out.h"
+#include "gym/search/losses.h"
 #include "gym/search/phase_time.h"
 #include "gym/search/recipe_finalists.h"
 #include "gym/search/record.h"
@@ -78,6 +80,31 @@ std::string MissedText(const Objective& objective, const Evaluation& evaluation)
   return text;
 }
 
+/// Returns the loss of a decision tried alone by which the report compares.
+std::optional<double> LossOf(const Run& run, const LayerSensitivity& row) {
+  const auto loss = row.losses.find(MainLossOf(run.setup.config.objective));
+  return loss == row.losses.end() ? std::nullopt : std::optional(loss->second);
+}
+
+/// Adds the losses that tables show, and what makes them suspicious.
+void TellLosses(const SearchConfig& config, const cost::Quality& quality,
+                ReportHeadline& headline) {
+  std::vector<std::string> measured;
+  for (const auto& [name, loss] : quality.Losses()) measured.push_back(name);
+  for (const std::string& name : ShownLosses(config.objective, measured)) {
+    if (name == cost::kAccuracyDrop) continue;  // has a tile of its own
+    const cost::Estimate loss = *quality.Loss(name);
+    const auto limit = config.objective.subject_to.find(name);
+    headline.losses.push_back({.title = cost::TitleOf(name),
+                               .number = FormatLoss(name, loss.value),
+                               .detail = "95 %: " + FormatLoss(name, loss) +
+                                         (limit == config.objective.subject_to.end()
+                                              ? ""
+                                              : ", limit " + FormatLoss(name, limit->second))});
+  }
+  headline.suspicions = SuspicionsOf(config, quality);
+}
+
 ReportHeadline MakeHeadline(const Run& run) {
   ReportHeadline headline;
   headline.constraint = ConstraintText(run.setup.config.objective);
@@ -101,6 +128,7 @@ ReportHeadline MakeHeadline(const Run& run) {
       headline.reference_joules = energy->reference_joules;
     }
   }
+  TellLosses(run.setup.config, outcome.quality, headline);
   headline.accuracy = outcome.quality.accuracy;
   headline.reference_accuracy = outcome.quality.reference_accuracy;
   headline.weight_bytes = static_cast<double>(outcome.weight_bytes);
@@ -172,7 +200,7 @@ std::vector<ReportLayer> MakeLayers(const Run& run) {
     if (const auto share = kept.find(layer.name); share != kept.end()) row.kept = share->second;
     for (const LayerSensitivity& sensitivity : run.findings.sensitivities) {
       if (sensitivity.layer == layer.name && sensitivity.failure.empty()) {
-        row.sensitivity = sensitivity.distill_loss;
+        row.sensitivity = LossOf(run, sensitivity);
       }
     }
     row.before_ms = TimeOf(run.findings.profiles, 0, layer.name).ms;
@@ -352,7 +380,10 @@ void TellOthers(const Run& run, ReportInput& input) {
 void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.headline = MakeHeadline(run);
   TellAxes(run.setup, input);
-  input.sensitivity = "KL in nats with this layer alone in int8";
+  const std::string loss = MainLossOf(run.setup.config.objective);
+  const std::string unit(cost::FindLoss(loss)->unit);
+  input.sensitivity =
+      cost::TitleOf(loss) + (unit.empty() ? "" : " in " + unit) + " with this layer alone in int8";
   run.task->AddToReport(run.setup, run.findings, paths, input);
   const auto looked_at = std::ssize(run.findings.sensitivities);
   if (looked_at < run.findings.probed) {
@@ -362,7 +393,7 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   for (const Decision& decision : input.decisions) {
     std::optional<double>& alone = input.alone.emplace_back();
     for (const LayerSensitivity& row : run.findings.sensitivities) {
-      if (row.layer == decision.name && row.failure.empty()) alone = row.distill_loss;
+      if (row.layer == decision.name && row.failure.empty()) alone = LossOf(run, row);
     }
   }
   TellOthers(run, input);

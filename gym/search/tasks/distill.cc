@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cost/model/loss.h"
 #include "envs/distill/distill_env.h"
 #include "gym/report/report.h"
 #include "gym/search/config.h"
@@ -22,15 +23,14 @@ DistillTask::DistillTask()
 void DistillTask::SetDefaults(SearchConfig& config) const {
   // The default objective is for searches that measure latency.
   if (config.objective.minimize == ObjectiveConfig().minimize) {
-    config.objective.minimize = {std::string(envs::kDistillLoss), std::string(envs::kTrainSteps)};
+    config.objective.minimize = {std::string(cost::kDistillLoss), std::string(envs::kTrainSteps)};
   }
 }
 
 ProblemFactory DistillTask::Prepare(const Preparation& preparation) const {
   const Prepared& prepared = preparation.prepared;
-  return
-      [task = MakeTrainingTask(preparation.config, *prepared.graph, prepared.targets)](
-          const envs::ModelContext& model) { return envs::MakeDistillProblem(task, model.labels); };
+  return [task = MakeTrainingTask(preparation.config, *prepared.graph, prepared.targets)](
+             const envs::ModelContext& /*model*/) { return envs::MakeDistillProblem(task); };
 }
 
 Objective DistillTask::ForReward(const Objective& objective) const {

@@ -91,7 +91,7 @@ TEST(ContradictionText, SpeaksWhereALimitIsMissedByMoreThanTheInterval) {
   cost::Outcome outcome;
   EXPECT_EQ(ContradictionText(objective, outcome), "");
   outcome.held_out = cost::Quality{
-      .accuracy = 0.88, .reference_accuracy = 0.9, .samples = 5000, .accuracy_error = 0.008};
+      .accuracy = 0.88, .reference_accuracy = 0.9, .accuracy_error = 0.008, .samples = 5000};
   EXPECT_EQ(ContradictionText(objective, outcome), "") << "2 points lost, 1.6 off at most";
   outcome.held_out->accuracy_error = 0.007;
   EXPECT_EQ(ContradictionText(objective, outcome),

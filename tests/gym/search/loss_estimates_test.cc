@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cost/model/outcome.h"
+#include "tests/support/quality.h"
 
 namespace msc::gym {
 namespace {
@@ -14,7 +15,7 @@ const Decision kTarget = {"target", {"native", "onednn"}};
 
 cost::Outcome Lost(double kl, std::int64_t bytes) {
   cost::Outcome outcome;
-  outcome.quality.kl = kl;
+  outcome.quality = cost::QualityOf({{"distill_loss", {kl, 0}}});
   outcome.weight_bytes = bytes;
   return outcome;
 }

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/quality.h"
+
 namespace msc::gym {
 namespace {
 
@@ -45,11 +47,10 @@ struct Turns {
       const auto loss = losses.find(order.back());
       if (loss == losses.end()) return Failure{FailureKind::kWrongOutput, "not finite"};
       cost::Outcome outcome;
-      outcome.quality.kl = loss->second;
-      outcome.quality.kl_error = 0.01;
+      outcome.quality = cost::QualityOf({{"distill_loss", {loss->second, 0.01}}});
       if (held_out_more) {
         outcome.held_out = outcome.quality;
-        outcome.held_out->kl += *held_out_more;
+        outcome.held_out->outputs[0].losses["distill_loss"].value += *held_out_more;
       }
       return outcome;
     };

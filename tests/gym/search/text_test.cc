@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/quality.h"
+
 namespace msc::gym {
 namespace {
 
@@ -15,14 +17,16 @@ TEST(SignedPoints, HaveASignUnlessTheyRoundToNothing) {
 
 TEST(IntervalsText, SaysWhatNumbersMayBeOffBy) {
   cost::Outcome outcome;
-  outcome.quality = {.kl = 0.01234,
-                     .accuracy = 0.9,
-                     .reference_accuracy = 0.9021,
-                     .samples = 100,
-                     .kl_error = 0.0002,
-                     .accuracy_error = 0.001};
+  outcome.quality = cost::QualityOf({{"distill_loss", {0.01234, 0.0002}},
+                                     {"disagreement", {1, 0.5}},
+                                     {"relative_error", {0.05, 0.001}}});
+  outcome.quality.accuracy = 0.9;
+  outcome.quality.reference_accuracy = 0.9021;
+  outcome.quality.accuracy_error = 0.001;
+  outcome.quality.samples = 100;
   const std::string quality =
-      "accuracy drop 0.21 \xC2\xB1 0.20 points, loss 0.0123 \xC2\xB1 0.00039 nats";
+      "accuracy drop 0.21 \xC2\xB1 0.20 points, distillation loss 0.0123 \xC2\xB1 0.00039 nats, "
+      "relative error 0.05 \xC2\xB1 0.002";
   EXPECT_EQ(IntervalsText(outcome), quality);
   outcome.latency = cost::Latency{.ratio = 0.5, .ratio_low = 0.4, .ratio_high = 0.625};
   EXPECT_EQ(IntervalsText(outcome), "2.000x (1.600 to 2.500), " + quality);
@@ -36,10 +40,9 @@ TEST(IntervalsText, SaysWhatNumbersMayBeOffBy) {
             "2.000x (1.600 to 2.500), energy 0.714 (0.700 to 0.750), " + quality);
   EXPECT_EQ(EnergyText(outcome), "energy 0.71 (3.21 mJ)");
   outcome.quality.accuracy.reset();
-  outcome.quality.agreement = 0.99;
-  outcome.quality.agreement_error = 0.005;
   EXPECT_EQ(IntervalsText(outcome.quality),
-            "disagreement 1.00 \xC2\xB1 0.98 %, loss 0.0123 \xC2\xB1 0.00039 nats");
+            "disagreement 1.00 \xC2\xB1 0.98 %, distillation loss 0.0123 \xC2\xB1 0.00039 nats, "
+            "relative error 0.05 \xC2\xB1 0.002");
 }
 
 TEST(ProgressText, SaysWhatIsKnown) {

@@ -98,8 +98,8 @@ TEST_F(TrainingTask, JudgesAsWellInBatchesAsAtOnce) {
   const auto a = in_batches->judge(Untrained(*in_batches), never);
   const auto b = at_once->judge(Untrained(*at_once), never);
   ASSERT_TRUE(a && b);
-  EXPECT_GT(a->kl, 0);
-  EXPECT_NEAR(a->kl, b->kl, 1e-12);
+  EXPECT_GT(a->Loss("distill_loss")->value, 0);
+  EXPECT_NEAR(a->Loss("distill_loss")->value, b->Loss("distill_loss")->value, 1e-12);
 }
 
 TEST_F(TrainingTask, HasAnotherHashForOtherSamplesToBeJudgedOn) {
@@ -124,7 +124,7 @@ TEST_F(TrainingTask, JudgesFinalistsOnSamplesThatNoTrialSawAsWell) {
   EXPECT_EQ(finals.count, kSamples);
   EXPECT_EQ(finals.held_out_from, config_.quality.samples);
   ASSERT_TRUE(finals.held_out());
-  EXPECT_NE(finals.held_out()->kl, all->kl);
+  EXPECT_NE(finals.held_out()->Loss("distill_loss"), all->Loss("distill_loss"));
 }
 
 }  // namespace

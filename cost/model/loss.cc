@@ -1,0 +1,23 @@
+#include "cost/model/loss.h"
+
+#include <algorithm>
+
+#include "compiler/base/error.h"
+
+namespace msc::cost {
+
+const LossInfo* FindLoss(std::string_view name) {
+  const std::string_view loss = name.substr(0, name.find(':'));
+  const auto* const found = std::ranges::find(kLosses, loss, &LossInfo::name);
+  return found == kLosses.end() ? nullptr : found;
+}
+
+std::string TitleOf(std::string_view name) {
+  const LossInfo* loss = FindLoss(name);
+  Check(loss != nullptr, "the name of a loss has a title");
+  const std::size_t colon = name.find(':');
+  const std::string output(colon == std::string_view::npos ? "" : name.substr(colon + 1));
+  return std::string(loss->title) + (output.empty() ? "" : " of '" + output + "'");
+}
+
+}  // namespace msc::cost

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace msc::cost {
+
+// Losses: how far the outputs of a candidate are from those of the uncompressed model, as means
+// over samples. 0 is the best. The formulas are in quality/distances.h.
+inline constexpr std::string_view kDistillLoss = "distill_loss";
+inline constexpr std::string_view kDisagreement = "disagreement";
+inline constexpr std::string_view kRelativeError = "relative_error";
+inline constexpr std::string_view kCosineDistance = "cosine_distance";
+inline constexpr std::string_view kIouLoss = "iou_loss";
+inline constexpr std::string_view kBoxLoss = "box_loss";
+inline constexpr std::string_view kEditDistance = "edit_distance";
+/// The loss against labels: points lost of the share of correct samples; below 0 for a gain.
+inline constexpr std::string_view kAccuracyDrop = "accuracy_drop";
+
+/// Describes a loss to people.
+struct LossInfo {
+  std::string_view name;
+  std::string_view title;
+  std::string_view unit;  ///< "nats", "%", "points", or empty
+  std::string_view help;
+  bool percent = false;  ///< a share of samples or of their parts, in percent
+};
+
+inline constexpr auto kLosses = std::to_array<LossInfo>({
+    {kDistillLoss, "distillation loss", "nats",
+     "KL divergence of the probabilities of classes or decisions; of numbers, embeddings and "
+     "boxes half the squared error in units of the output's variance"},
+    {kDisagreement, "disagreement", "%",
+     "decisions that change: classes, signs, nearest neighbours of embeddings, decoded sequences, "
+     "boxes without a match",
+     true},
+    {kRelativeError, "relative error", "", "RMS error in units of the output's standard deviation"},
+    {kCosineDistance, "cosine distance", "", "1 - cosine of the angle between embeddings"},
+    {kIouLoss, "IoU loss", "%", "100 - mean IoU of the maps of classes", true},
+    {kBoxLoss, "box loss", "%", "100 - F1 of boxes that overlap (IoU) by at least 0.5", true},
+    {kEditDistance, "edit distance", "%",
+     "edits between decoded sequences, relative to their length"},
+    {kAccuracyDrop, "accuracy drop", "points", "loss of accuracy, below 0 for a gain", true},
+});
+
+/// Returns the title of a loss: "disagreement", "IoU loss of 'mask'" for "iou_loss:mask".
+/// InternalError for other names.
+[[nodiscard]] std::string TitleOf(std::string_view name);
+
+/// Returns the loss of that name, or nullptr. A name may end in ":OUTPUT".
+[[nodiscard]] const LossInfo* FindLoss(std::string_view name);
+
+}  // namespace msc::cost

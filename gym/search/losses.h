@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost/model/outcome.h"
+#include "cost/quality/verdict.h"
+#include "gym/search/config.h"
+
+namespace msc::gym {
+
+/// Returns the limits of the objective on losses.
+[[nodiscard]] cost::QualityLimits LimitsOf(const ObjectiveConfig& objective);
+
+/// Returns the loss by which layers and trials are compared in reports: the first that the search
+/// minimizes or limits, else distill_loss.
+[[nodiscard]] std::string MainLossOf(const ObjectiveConfig& objective);
+
+/// Returns the losses that tables show, of those in `measured`: the main one, those with limits,
+/// and what a reader has to know in any case: disagreement and relative error.
+[[nodiscard]] std::vector<std::string> ShownLosses(const ObjectiveConfig& objective,
+                                                   const std::vector<std::string>& measured);
+
+/// Returns what makes a result suspicious (cost/quality/guard.h); empty if nothing does.
+[[nodiscard]] std::vector<std::string> SuspicionsOf(const SearchConfig& config,
+                                                    const cost::Quality& quality);
+
+/// Returns all losses of the outputs that lost most, and accuracies: "distillation loss 0.012 nats,
+/// disagreement 2.40 %, relative error 0.08, accuracy 90.10 % (before 90.40 %)".
+[[nodiscard]] std::string QualityText(const cost::Quality& quality);
+/// Returns the same for each of several outputs, one line each: "boxes (regression): ...". Empty
+/// for a single output.
+[[nodiscard]] std::vector<std::string> OutputLines(const cost::Quality& quality);
+
+/// Returns a loss with its unit: "0.0123 nats", "2.40 %", "+0.30 points".
+[[nodiscard]] std::string FormatLoss(std::string_view name, double value);
+/// Returns a loss with half its 95 % interval: "0.0123 ± 0.0004 nats".
+[[nodiscard]] std::string FormatLoss(std::string_view name, const cost::Estimate& loss);
+
+}  // namespace msc::gym
