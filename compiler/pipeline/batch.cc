@@ -6,6 +6,26 @@
 #include "compiler/base/error.h"
 
 namespace msc {
+namespace {
+
+/// Returns the rows of all tensors, in order; there is at least one.
+Tensor JoinRows(std::span<const Tensor> parts) {
+  Check(!parts.empty(), "there is something to join");
+  Dims dims = parts[0].dims();
+  dims.at(0) = 0;
+  for (const Tensor& part : parts) dims[0] += part.dims().at(0);
+  Tensor joined(parts[0].dtype(), dims);
+  std::size_t at = 0;
+  for (const Tensor& part : parts) {
+    Check(at + part.bytes() <= joined.bytes(), "parts have rows of one size");
+    if (part.bytes() == 0) continue;
+    std::memcpy(joined.MutableRaw().data() + at, part.Raw().data(), part.bytes());
+    at += part.bytes();
+  }
+  return joined;
+}
+
+}  // namespace
 
 Tensor Rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   const bool fits = !tensor.dims().empty() && first >= 0 && count >= 0 &&
@@ -26,18 +46,12 @@ Tensor Rows(const Tensor& tensor, std::int64_t first, std::int64_t count) {
   return rows;
 }
 
-Tensor JoinRows(std::span<const Tensor> parts) {
-  Check(!parts.empty(), "there is something to join");
-  Dims dims = parts[0].dims();
-  dims.at(0) = 0;
-  for (const Tensor& part : parts) dims[0] += part.dims().at(0);
-  Tensor joined(parts[0].dtype(), dims);
-  std::size_t at = 0;
-  for (const Tensor& part : parts) {
-    Check(at + part.bytes() <= joined.bytes(), "parts have rows of one size");
-    if (part.bytes() == 0) continue;
-    std::memcpy(joined.MutableRaw().data() + at, part.Raw().data(), part.bytes());
-    at += part.bytes();
+std::vector<Tensor> JoinBatches(const std::vector<std::vector<Tensor>>& batches) {
+  std::vector<Tensor> joined;
+  for (std::size_t i = 0; !batches.empty() && i < batches[0].size(); ++i) {
+    std::vector<Tensor> parts;
+    for (const std::vector<Tensor>& batch : batches) parts.push_back(batch[i]);
+    joined.push_back(JoinRows(parts));
   }
   return joined;
 }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/tensor.h"
@@ -13,9 +14,9 @@ namespace msc {
 /// exist.
 [[nodiscard]] Tensor Rows(const Tensor& tensor, std::int64_t first, std::int64_t count);
 
-/// Returns the rows of all tensors, in order. They have one type, and the same dims but for the
-/// outermost one; there is at least one.
-[[nodiscard]] Tensor JoinRows(std::span<const Tensor> parts);
+/// Joins the rows of batches of some values: turns [batch][value] into [value]. All parts of a
+/// value have one type, and the same dims but for the outermost one.
+[[nodiscard]] std::vector<Tensor> JoinBatches(const std::vector<std::vector<Tensor>>& batches);
 
 /// Returns the outermost dimension of the first input if the model fixes it. UserError if there are
 /// no inputs.

@@ -208,7 +208,8 @@ std::vector<FeatureTerm> MatchFeatures(std::span<const DistillFeature> features,
 }
 
 std::string DistillHash(const Graph& teacher, const Student& student, const TrainSettings& settings,
-                        std::span<const DistillFeature> features, const TrainSamples& samples) {
+                        std::span<const DistillFeature> features, const OutputForms& forms,
+                        const TrainSamples& samples) {
   Sha256 hash;
   hash.Add("msc-distill-1\n" + ToJsonText(settings) + "\n" + GraphHash(teacher) + "\n" +
            GraphHash(student.plain) + "\n" + StrategyHash(student.strategy) + "\n");
@@ -217,6 +218,7 @@ std::string DistillHash(const Graph& teacher, const Student& student, const Trai
                            feature.power,   feature.weight,  feature.replace};
     hash.Add(json.dump() + "\n");
   }
+  for (const NamedForm& output : forms) hash.Add(ToJsonText(output) + "\n");
   hash.Add(ToString(samples.inputs->dims()) + "\n");
   hash.Add(samples.inputs->Raw());
   if (settings.hard > 0) hash.Add(std::as_bytes(samples.labels));

@@ -59,11 +59,12 @@ struct DistillFeature {
                                                      const Graph& canonical, const Student& student,
                                                      const TrainProgram& teacher);
 
-/// Returns 64 hex digits that identify a training: model, student, settings, features and samples.
+/// Returns 64 hex digits that identify a training: model, student, settings, features, forms of the
+/// outputs, and samples.
 [[nodiscard]] std::string DistillHash(const Graph& teacher, const Student& student,
                                       const TrainSettings& settings,
                                       std::span<const DistillFeature> features,
-                                      const TrainSamples& samples);
+                                      const OutputForms& forms, const TrainSamples& samples);
 
 /// Returns the student's strategy with the results of training: all constants that differ from
 /// those of `canonical` as fitted weights, bit for bit, and the trained steps. `hash` becomes

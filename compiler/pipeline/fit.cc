@@ -76,9 +76,10 @@ void FitWeights(const RoundingRun& run, QuantizePlan& plan, Graph& graph) {
 
 std::string FitHash(const SampleSource& samples, const FitOptions& options) {
   Sha256 hash;
-  // Leave the default of 8 bits out, so that hashes from before this option stay valid.
+  // Leave defaults of later options out, so that hashes from before them stay valid.
   nlohmann::json json = ParseJson(ToJsonText(options), "fit options");
   if (json.at("scales").at("bits") == 8) json.at("scales").erase("bits");
+  if (options.forms.empty()) json.erase("forms");
   hash.Add("msc-fit-1\n" + json.dump() + "\n");
   AddSamples(samples, hash);
   return hash.Hex();
@@ -124,7 +125,7 @@ Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
   }
   SetFitted(ChangedConstants(plain, fitted), result);
   if (result.fit.train.epochs == 0) return result;
-  return TrainStrategy(canonical, result, samples, run, registry);
+  return TrainStrategy(canonical, result, samples, options.forms, run, registry);
 }
 
 }  // namespace msc

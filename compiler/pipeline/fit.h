@@ -7,6 +7,7 @@
 #include "compiler/base/within.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/output_form.h"
 #include "compiler/ir/sample_source.h"
 #include "compiler/strategy/strategy.h"
 #include "compiler/targets/target.h"
@@ -23,6 +24,7 @@ struct FitOptions {
   std::int64_t positions = 16;
   std::uint64_t seed = 0;
   CalibrationOptions scales = {};
+  OutputForms forms = {};  ///< what training compares; empty: logits along the last axis
   bool operator==(const FitOptions&) const = default;
   static void Fields(auto& self, auto& visit) {
     visit("target", self.target, "target that runs the model on the samples");
@@ -35,6 +37,7 @@ struct FitOptions {
     visit("positions", self.positions, "output positions per sample", Within{1, 1e6});
     visit("seed", self.seed, "seed of the choice of positions");
     visit("scales", self.scales, "how scales are chosen from observed values");
+    visit("forms", self.forms, "what outputs mean, for training");
   }
 };
 

@@ -11,6 +11,7 @@
 #include "compiler/compress/prune/score.h"
 #include "compiler/compress/prune/sparsity.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/output_form.h"
 #include "compiler/pipeline/observe.h"
 #include "compiler/targets/target.h"
 
@@ -22,8 +23,9 @@ struct PruneCalibration {
   std::int64_t positions = 16;  ///< output positions per sample that a layer is fitted to
   double ridge = 1e-3;          ///< weight of the old weights in Reconstruct's regression
   std::uint64_t seed = 0;       ///< selects the positions
-  /// Class numbers of the samples, for kTaylor; if empty, the model's most likely classes.
+  /// Class numbers of the samples, for kTaylor; if empty, the model's own decisions.
   std::span<const std::int32_t> labels = {};
+  OutputForms forms = {};  ///< what outputs mean, for kTaylor; empty: logits along the last axis
   std::optional<SparsityPattern> sparsity = {};  ///< pattern of zeros for Reconstruct
 };
 

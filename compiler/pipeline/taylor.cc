@@ -91,8 +91,13 @@ UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
     const auto labels = labelled ? options.labels.subspan(static_cast<std::size_t>(first),
                                                           static_cast<std::size_t>(size))
                                  : std::span<const std::int32_t>();
-    const auto gradients =
-        Gradients(program, samples.Read(first, size).at(0), labels, options.run.threads);
+    const std::vector<Tensor> inputs = samples.Read(first, size);
+    const auto gradients = Gradients({.program = &program,
+                                      .forms = options.forms,
+                                      .inputs = inputs.data(),
+                                      .labels = labels,
+                                      .seed = options.seed + static_cast<std::uint64_t>(first),
+                                      .threads = options.run.threads});
     std::vector<double> change(space.units(), 0.0);
     for (const Reader& reader : readers) {
       const auto& weights = program.constants[program.parameters[reader.parameter].constant].values;

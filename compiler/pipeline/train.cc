@@ -40,8 +40,8 @@ void CheckTrainable(const Graph& canonical) {
 }
 
 Result<Strategy> TrainStrategy(const Graph& canonical, const Strategy& strategy,
-                               const SampleSource& samples, const CalibrationRun& run,
-                               const TargetRegistry& registry) {
+                               const SampleSource& samples, const OutputForms& forms,
+                               const CalibrationRun& run, const TargetRegistry& registry) {
   const TrainPlan plan = strategy.fit.train;
   Check(plan.epochs > 0, "a strategy that is trained says for how long");
   CheckTrainable(canonical);
@@ -57,6 +57,7 @@ Result<Strategy> TrainStrategy(const Graph& canonical, const Strategy& strategy,
   job.student = &student.program;
   job.teacher = &teacher;
   job.settings = SettingsOf(plan, canonical, samples.count(), run.threads);
+  job.forms = forms;
   job.train = {.inputs = all.data()};
   TrainState state;
   TrainResult result;

@@ -89,7 +89,13 @@ std::string ManifestPath(const std::string& path) {
 Manifest ReadManifest(const std::string& path) {
   constexpr std::uint64_t kLimit = 1U << 20U;
   const std::string file = ManifestPath(path);
-  return FromJsonText<Manifest>(ReadFile(file, kLimit), "'" + file + "'");
+  const std::string text = ReadFile(file, kLimit);
+  try {
+    return FromJsonText<Manifest>(text, "'" + file + "'");
+  } catch (const UserError& error) {
+    throw UserError(std::string(error.what()) +
+                    "; if another version of mscgym prepared this folder, choose another --out");
+  }
 }
 
 std::string HashSamples(const SampleSet& samples) {
@@ -183,11 +189,14 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   }
   for (std::size_t i = 0; i < reference.size(); ++i) WriteNpy(ReferencePath(path, i), reference[i]);
   Manifest manifest;
+  manifest.forms = ChooseForms(*preparation.graph, reference, preparation.forms);
   if (const SampleSource* calibration = preparation.calibration) {
     for (std::size_t i = 0; i < calibration->inputs(); ++i) {
       WriteNpy(CalibrationPath(path, static_cast<std::int64_t>(i)), *calibration, i);
     }
-    manifest.fit = {FitHash(*calibration, preparation.fit), preparation.fit};
+    FitOptions fit = preparation.fit;
+    fit.forms = manifest.forms;
+    manifest.fit = {FitHash(*calibration, fit), fit};
   }
   manifest.graph_hash = GraphHash(*preparation.graph);
   manifest.samples_hash = HashSamples(samples);
@@ -195,7 +204,6 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   manifest.inputs = std::ssize(samples.inputs);
   manifest.outputs = static_cast<std::int64_t>(reference.size());
   manifest.labelled = !samples.labels.empty();
-  manifest.forms = ChooseForms(*preparation.graph, reference, preparation.forms);
   manifest.losses = LossNames(manifest.forms, reference, samples.labels);
   manifest.settings = preparation.settings;
   manifest.build_ms = time.build_ms;

@@ -8,12 +8,12 @@
 
 #include "compiler/base/within.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/output_form.h"
 #include "compiler/ir/sample_source.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/pipeline/fit.h"
 #include "compiler/targets/target.h"
 #include "cost/measure/latency.h"
-#include "cost/model/output_form.h"
 #include "cost/quality/verdict.h"
 #include "cost/samples/array_file.h"
 #include "cost/samples/dataset.h"
@@ -90,7 +90,7 @@ struct Preparation {
   const SampleSet* samples = nullptr;
   EvaluationSettings settings;
   const SampleSource* calibration = nullptr;     ///< for fitting candidates; nullptr = none
-  FitOptions fit = {};                           ///< how to fit
+  FitOptions fit = {};                           ///< how to fit; its forms follow from `forms`
   std::map<std::string, OutputForm> forms = {};  ///< by output; others follow from what they hold
 };
 

@@ -10,7 +10,7 @@
 #include "compiler/base/result.h"
 #include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
-#include "cost/model/output_form.h"
+#include "compiler/ir/output_form.h"
 
 namespace msc::cost {
 

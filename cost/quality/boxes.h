@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "cost/model/output_form.h"
+#include "compiler/ir/output_form.h"
 
 namespace msc::cost {
 

@@ -12,6 +12,8 @@
 
 #include "compiler/base/error.h"
 #include "compiler/ops/eval.h"
+#include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/samples.h"
 #include "cost/quality/distances.h"
 #include "cost/quality/output_end.h"
 
@@ -287,6 +289,21 @@ OutputForms ChooseForms(const Graph& graph, std::span<const Tensor> outputs,
     }
   }
   return forms;
+}
+
+OutputForms ChooseForms(const Graph& graph, const SampleSource& samples, const CalibrationRun& run,
+                        const TargetRegistry& registry,
+                        const std::map<std::string, OutputForm>& given) {
+  const std::int64_t most = std::max(kMostSamples, FixedBatch(graph).value_or(1));
+  const std::vector<Tensor> first = samples.Read(0, std::min(samples.count(), most));
+  std::vector<std::string> names;
+  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
+  std::vector<std::vector<Tensor>> batches;
+  ObserveValues(graph, names, TensorSamples(first), run, registry,
+                [&](std::int64_t /*first*/, std::span<const Tensor> values) {
+                  batches.emplace_back(values.begin(), values.end());
+                });
+  return ChooseForms(graph, JoinBatches(batches), given);
 }
 
 }  // namespace msc::cost

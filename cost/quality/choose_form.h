@@ -5,8 +5,11 @@
 #include <string>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/output_form.h"
+#include "compiler/ir/sample_source.h"
 #include "compiler/ir/tensor.h"
-#include "cost/model/output_form.h"
+#include "compiler/pipeline/observe.h"
+#include "compiler/targets/target.h"
 
 namespace msc::cost {
 
@@ -16,6 +19,12 @@ namespace msc::cost {
 /// name of the output. Few samples and random ones say less than samples that resemble real use.
 /// UserError if `given` names no output, which lists those there are.
 [[nodiscard]] OutputForms ChooseForms(const Graph& graph, std::span<const Tensor> outputs,
+                                      const std::map<std::string, OutputForm>& given);
+
+/// Likewise, from the outputs for the first samples, computed as `run` says. UserError also as
+/// ObserveValues.
+[[nodiscard]] OutputForms ChooseForms(const Graph& graph, const SampleSource& samples,
+                                      const CalibrationRun& run, const TargetRegistry& registry,
                                       const std::map<std::string, OutputForm>& given);
 
 }  // namespace msc::cost

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "compiler/base/shape.h"
+#include "compiler/ir/output_form.h"
 #include "cost/model/outcome.h"
-#include "cost/model/output_form.h"
 
 namespace msc::cost {
 

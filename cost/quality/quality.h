@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "compiler/base/result.h"
+#include "compiler/ir/output_form.h"
 #include "compiler/ir/tensor.h"
 #include "cost/model/closeness.h"
 #include "cost/model/outcome.h"
-#include "cost/model/output_form.h"
 #include "cost/quality/output_meter.h"
 
 namespace msc::cost {

@@ -187,6 +187,7 @@ std::optional<Trained> TrainAndJudge(const TrainingTask& task, const TrainOrder&
   job.student = &task.student;
   job.teacher = &task.teacher;
   job.settings = order.settings;
+  job.forms = task.forms;
   job.train = {.inputs = &task.inputs, .labels = task.labels};
   TrainHooks hooks;
   hooks.progress = [&](const TrainProgress& progress) {

@@ -31,7 +31,7 @@ struct TrainingTask {
   std::vector<std::int32_t> labels;
   TrainSettings settings;  ///< settings that recipes leave open: batch, optimizer, threads, seed
   JudgeStudent judge;
-  cost::OutputForms forms = {};  ///< of the teacher's outputs
+  OutputForms forms = {};  ///< of the teacher's outputs
   std::vector<std::string> losses = {std::string(cost::kDistillLoss)};  ///< names of those it gives
   std::string hash;  ///< hash of all that, and of the data that `judge` uses
 };

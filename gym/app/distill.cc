@@ -26,6 +26,7 @@
 #include "compiler/pipeline/pairs.h"
 #include "compiler/pipeline/samples.h"
 #include "compiler/pipeline/tool_rules.h"
+#include "cost/quality/choose_form.h"
 #include "gym/app/command.h"
 #include "gym/app/distill_layers.h"
 #include "gym/app/distill_print.h"
@@ -66,7 +67,7 @@ struct Options {
   std::string test_images;
   std::string test_labels;
   std::int64_t test_samples = 0;
-  std::map<std::string, cost::OutputForm> outputs;
+  std::map<std::string, OutputForm> outputs;
   cost::Guard guard;
   std::string target = "onednn";
   std::string checkpoint;
@@ -246,7 +247,10 @@ void Distill(Options options, AppContext& context) {
   job.features = MatchFeatures(features, base, student, teacher_program);
   job.train = data.Train();
   job.validation = data.Validation();
-  const std::string hash = DistillHash(teacher, student, options.settings, features, job.train);
+  const std::vector<Tensor> inputs = {data.train.inputs};
+  job.forms = cost::ChooseForms(teacher, TensorSamples(inputs), run, targets, options.outputs);
+  const std::string hash =
+      DistillHash(teacher, student, options.settings, features, job.forms, job.train);
 
   DistillReport report;
   report.model = options.model;
@@ -342,10 +346,12 @@ void AddTraining(CLI::App& command, TrainSettings& settings) {
 
 void AddLosses(CLI::App& command, Options& options) {
   TrainSettings& settings = options.settings;
-  AddSetting(command, "--kl", settings.kl, CLI::Range(0.0, 1e9),
-             "weight of the KL divergence of the outputs' softmax");
+  AddSetting(
+      command, "--kl", settings.kl, CLI::Range(0.0, 1e9),
+      "weight of the distillation loss of the outputs: KL divergence of classes and decisions, "
+      "squared error of numbers (docs/quality.md)");
   AddSetting(command, "--temperature", settings.temperature, CLI::Range(1e-3, 1e3),
-             "divisor of the outputs before the softmax");
+             "divisor of the outputs before the softmax or sigmoid");
   AddSetting(command, "--lp", settings.lp, CLI::Range(0.0, 1e9),
              "weight of mean |student - teacher|^power of the outputs");
   AddSetting(command, "--power", settings.power, CLI::Range(0.1, 16.0), "power of --lp");

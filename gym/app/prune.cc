@@ -19,6 +19,7 @@
 #include "compiler/pipeline/fit.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
+#include "cost/quality/choose_form.h"
 #include "gym/app/command.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/options.h"
@@ -268,6 +269,10 @@ class Pruner {
     if (samples_ == nullptr) {
       throw UserError("the score " + std::string(Name(method)) + " needs --calibration");
     }
+    if (method == ScoreMethod::kTaylor && calibration_.forms.empty()) {
+      calibration_.forms = cost::ChooseForms(graph_, *samples_, calibration_.run, targets_,
+                                             options_.samples.outputs);
+    }
     return ScoreByCalibration(graph_, space_, method, *samples_, calibration_, targets_,
                               Show("score"));
   }
@@ -367,8 +372,8 @@ void AddChoices(CLI::App& command, Options& options) {
 void AddData(CLI::App& command, Options& options) {
   AddSampleOptions(command, options.samples);
   command.add_option("--calibration-labels", options.sample_labels,
-                     "class numbers of --calibration, for --score taylor; default: the classes "
-                     "that the model finds most likely");
+                     "class numbers of --calibration, for --score taylor; default: the model's "
+                     "own decisions");
   command.add_option("--sparsity", options.sparsity,
                      "set weights to zero and refit the others: N:M, such as 2:4, or the share of "
                      "weights to keep, such as 0.5");

@@ -28,7 +28,7 @@ nlohmann::json QualityJson(const cost::Quality& quality) {
     json["losses"][name] = {{"value", loss.value}, {"standard_error", loss.error}};
   }
   for (const cost::OutputQuality& output : quality.outputs) {
-    json["outputs"][output.name] = StringForm<cost::OutputKind>::Write(output.kind);
+    json["outputs"][output.name] = StringForm<OutputKind>::Write(output.kind);
   }
   if (quality.accuracy) json["accuracy"] = *quality.accuracy;
   if (quality.reference_accuracy) json["reference_accuracy"] = *quality.reference_accuracy;

@@ -39,19 +39,8 @@ cost::DataConfig Named(const cost::DataConfig& form, const std::string& images,
   return data;
 }
 
-/// Returns one tensor for each output, [N, ...], of batches of all outputs.
-std::vector<Tensor> Joined(const std::vector<std::vector<Tensor>>& batches) {
-  std::vector<Tensor> joined;
-  for (std::size_t i = 0; !batches.empty() && i < batches[0].size(); ++i) {
-    std::vector<Tensor> parts;
-    for (const std::vector<Tensor>& batch : batches) parts.push_back(batch[i]);
-    joined.push_back(JoinRows(parts));
-  }
-  return joined;
-}
-
-/// Reads "NAME=KIND" or "NAME=KIND:key=value,key=value", with the keys of cost::OutputForm.
-void ReadOutput(const std::string& text, std::map<std::string, cost::OutputForm>& outputs) {
+/// Reads "NAME=KIND" or "NAME=KIND:key=value,key=value", with the keys of OutputForm.
+void ReadOutput(const std::string& text, std::map<std::string, OutputForm>& outputs) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) {
     throw UserError("--output '" + text + "' must be NAME=KIND or NAME=KIND:key=value");
@@ -63,7 +52,7 @@ void ReadOutput(const std::string& text, std::map<std::string, cost::OutputForm>
     form[key] = number.is_discarded() ? nlohmann::json(value) : number;
   }
   outputs[text.substr(0, equals)] =
-      FromJsonText<cost::OutputForm>(form.dump(), "--output " + text.substr(0, equals));
+      FromJsonText<OutputForm>(form.dump(), "--output " + text.substr(0, equals));
 }
 
 }  // namespace
@@ -86,7 +75,7 @@ void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
              "seed of a random order, for a random subset of the samples; 0 = order of the file");
 }
 
-void AddOutputOptions(CLI::App& command, std::map<std::string, cost::OutputForm>& outputs,
+void AddOutputOptions(CLI::App& command, std::map<std::string, OutputForm>& outputs,
                       cost::Guard& guard) {
   command
       .add_option_function<std::vector<std::string>>(
@@ -163,12 +152,11 @@ cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph) {
 }
 
 TestJudge::TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
-                     const TargetRegistry& targets,
-                     const std::map<std::string, cost::OutputForm>& forms)
+                     const TargetRegistry& targets, const std::map<std::string, OutputForm>& forms)
     : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
   run_.batch = 64;
   wanted_ = Outputs(before);
-  forms_ = cost::ChooseForms(before, Joined(wanted_), forms);
+  forms_ = cost::ChooseForms(before, JoinBatches(wanted_), forms);
 }
 
 TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {

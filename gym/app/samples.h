@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/output_form.h"
 #include "compiler/pipeline/observe.h"
 #include "cost/model/outcome.h"
-#include "cost/model/output_form.h"
 #include "cost/quality/guard.h"
 #include "cost/samples/dataset.h"
 
@@ -31,8 +31,8 @@ struct SampleOptions {
   std::string test_images;
   std::string test_labels;
   std::int64_t test_samples = 0;
-  std::map<std::string, cost::OutputForm> outputs;  ///< forms of --output, by output
-  cost::Guard guard;                                ///< bounds of what is not suspicious
+  std::map<std::string, OutputForm> outputs;  ///< forms of --output, by output
+  cost::Guard guard;                          ///< bounds of what is not suspicious
 };
 
 /// Adds --format, --mean, --std, --layout, --resize and --shuffle, which convert samples to model
@@ -40,7 +40,7 @@ struct SampleOptions {
 void AddFormOptions(CLI::App& command, cost::DataConfig& data);
 /// Adds --output, which says what outputs are, and --guard-disagreement and --guard-error, beyond
 /// which results are suspicious.
-void AddOutputOptions(CLI::App& command, std::map<std::string, cost::OutputForm>& outputs,
+void AddOutputOptions(CLI::App& command, std::map<std::string, OutputForm>& outputs,
                       cost::Guard& guard);
 /// Adds --calibration, --samples, --test, --labels and --test-samples, and those of AddFormOptions.
 void AddSampleOptions(CLI::App& command, SampleOptions& options);
@@ -87,7 +87,7 @@ class TestJudge {
  public:
   /// `forms`: those that the user gave, by output; others follow from what outputs hold.
   TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
-            const TargetRegistry& targets, const std::map<std::string, cost::OutputForm>& forms);
+            const TargetRegistry& targets, const std::map<std::string, OutputForm>& forms);
   /// Returns the quality of `after`, which may hold Q/DQ and Cast nodes. UserError if its outputs
   /// do not fit those of the reference or are not finite.
   [[nodiscard]] cost::Quality Judge(const Graph& after) const;
@@ -95,7 +95,7 @@ class TestJudge {
   [[nodiscard]] LookedAt Look(const Graph& after) const;
   [[nodiscard]] bool labelled() const { return !test_.labels.empty(); }
   [[nodiscard]] std::int64_t samples() const { return test_.size(); }
-  [[nodiscard]] const cost::OutputForms& forms() const { return forms_; }
+  [[nodiscard]] const OutputForms& forms() const { return forms_; }
   /// Returns the number of passes over all samples so far, including that of the reference.
   [[nodiscard]] std::int64_t passes() const { return passes_; }
 
@@ -108,7 +108,7 @@ class TestJudge {
   const TargetRegistry& targets_;
   mutable std::int64_t passes_ = 0;
   Batches wanted_;
-  cost::OutputForms forms_;
+  OutputForms forms_;
 };
 
 }  // namespace msc::gym

@@ -132,7 +132,8 @@ constexpr auto kMethod = std::to_array<Rule>({
      &Translator::Bits},
     {"power", Fate::kMapped, "must be 2; for `loss_lp_norm`", &Translator::Power},
     {"temperature", Fate::kMapped, "`compress.distill.temperature`", &Translator::Temperature},
-    {"softmax_dim", Fate::kNoEffect, "the divergence is computed over the last axis"},
+    {"softmax_dim", Fate::kNoEffect,
+     "the divergence is computed over the axis of the classes, which the search finds"},
     {"density", Fate::kNoEffect, "the search decides it"},
     {"stride", Fate::kMapped, "`prune.align`", &Translator::Stride},
     {"auto_unsign", Fate::kNoEffect, kOneScale},
@@ -171,12 +172,10 @@ constexpr auto kEnv = std::to_array<Rule>({
     {"role_type", Fate::kMapped, "must be that of the tool", &Translator::EnvRole},
     {"executors", Fate::kMapped,
      "`reward_compare_baseline` of `reward_runner` or `reward_outputs` has the effect of strategy "
-     "distill_loss. Its `loss_type` lp_norm and its `loss_config` have no effect: the search "
-     "compares outputs by the KL divergence of the candidate's softmax from that of the model over "
-     "the last axis, averaged over samples and outputs. A power of the difference would grow with "
-     "the scale of the outputs, so one limit would not suit two models. Outputs whose last axis "
-     "has size 1 do not contribute. The record of each trial has `mse`, the nearest equivalent of "
-     "power 2, relative to the variance of the output. `create_tasks`, `action_space` and "
+     "distill_loss. Its `loss_type` lp_norm and its `loss_config` have no effect: a "
+     "power of the difference would grow with the scale of the outputs, so one limit would not "
+     "suit two models. The loss distill_loss depends on what the outputs are (quality.md); "
+     "`relative_error` is the nearest equivalent of power 2. `create_tasks`, `action_space` and "
      "`observation` have no effect, because the env defines them; see --dry-run",
      &Translator::EnvExecutors},
     {"options", Fate::kMapped, "must be empty", &Translator::Options},

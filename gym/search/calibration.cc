@@ -11,6 +11,7 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/prune.h"
 #include "compiler/pipeline/quantize.h"
+#include "cost/quality/choose_form.h"
 #include "gym/search/config.h"
 #include "gym/search/host.h"
 #include "gym/search/model.h"
@@ -149,7 +150,11 @@ std::vector<double> ScoreUnits(const Preparation& preparation) {
     if (found.model_hash != hash || found.method != prune.score) ThrowOfAnotherRun(path);
     return std::move(found.scores);
   }
-  const PruneCalibration calibration{.run = CalibrationRunOf(config), .positions = prune.positions};
+  PruneCalibration calibration{.run = CalibrationRunOf(config), .positions = prune.positions};
+  if (method == ScoreMethod::kTaylor) {
+    calibration.forms = cost::ChooseForms(graph, preparation.calibration.Get(), calibration.run,
+                                          preparation.prepared.targets, config.quality.outputs);
+  }
   UnitScores scores = ScoreByCalibration(graph, space, method, preparation.calibration.Get(),
                                          calibration, preparation.prepared.targets,
                                          ProgressOf(preparation.host.listener, "score channels"));

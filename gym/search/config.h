@@ -10,8 +10,8 @@
 
 #include "compiler/base/within.h"
 #include "compiler/compress/quantize/quantize.h"
+#include "compiler/ir/output_form.h"
 #include "cost/measure/latency.h"
-#include "cost/model/output_form.h"
 #include "cost/quality/guard.h"
 #include "cost/samples/dataset.h"
 #include "gym/search/tasks/list.h"
@@ -43,7 +43,7 @@ struct QualityConfig {
   std::int64_t final_samples = 0;
   std::string finalists = "both";
   std::int64_t batch = 50;
-  std::map<std::string, cost::OutputForm> outputs;
+  std::map<std::string, OutputForm> outputs;
   cost::Guard guard;
   static void Fields(auto& self, auto& visit) {
     visit("data", self.data, "samples that candidates are judged on");

@@ -95,7 +95,7 @@ std::vector<std::string> OutputLines(const cost::Quality& quality) {
       return loss == output.losses.end() ? std::nullopt : std::optional(loss->second);
     };
     lines.push_back("output '" + output.name + "' (" +
-                    std::string(cost::kOutputKinds.at(static_cast<std::size_t>(output.kind))) +
+                    std::string(kOutputKinds.at(static_cast<std::size_t>(output.kind))) +
                     "): " + LossesText(find));
   }
   return lines;

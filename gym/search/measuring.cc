@@ -36,7 +36,7 @@ cost::CacheContext CacheContextOf(const Prepared& prepared, const RunPaths& path
   cost::EvaluationSettings settings = folder.settings;
   const std::int64_t memory = std::exchange(settings.memory_mb, 0);
   context.settings = ToJsonText(settings);
-  for (const cost::NamedForm& output : folder.forms) context.settings += ToJsonText(output);
+  for (const NamedForm& output : folder.forms) context.settings += ToJsonText(output);
   context.memory = std::to_string(memory > 0 ? memory : cost::MemoryShareMb(workers));
   context.program = MSC_VERSION;
   for (const std::string& spec : prepared.runners) {

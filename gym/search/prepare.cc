@@ -150,11 +150,11 @@ std::vector<std::string> PossibleLosses(const SearchConfig& config, const Graph&
 }
 
 /// Returns "output 'probs': probabilities along axis 1", for all outputs.
-std::string FormsText(const cost::OutputForms& forms) {
+std::string FormsText(const OutputForms& forms) {
   std::string text;
-  for (const cost::NamedForm& output : forms) {
-    text += (text.empty() ? "output '" : "; output '") + output.name +
-            "': " + cost::FormatForm(output.form);
+  for (const NamedForm& output : forms) {
+    text +=
+        (text.empty() ? "output '" : "; output '") + output.name + "': " + FormatForm(output.form);
   }
   return text;
 }

@@ -64,8 +64,14 @@ SearchRecords FindSearchRecords(std::span<const std::string> records) {
   for (std::size_t i = 0; i < records.size(); ++i) {
     const std::string type = RecordType(records[i], i);
     const std::string what = "journal record " + std::to_string(i);
-    if (type == kSetup) found.setup = ReadPart<SearchSetup>(records[i], type, what);
-    if (type == kFindings) found.findings = ReadPart<Findings>(records[i], type, what);
+    try {
+      if (type == kSetup) found.setup = ReadPart<SearchSetup>(records[i], type, what);
+      if (type == kFindings) found.findings = ReadPart<Findings>(records[i], type, what);
+    } catch (const UserError& error) {
+      throw UserError(std::string(error.what()) +
+                      "; if an older mscgym wrote this journal, make its report with that one, or "
+                      "search again in a new folder");
+    }
   }
   return found;
 }

@@ -42,7 +42,7 @@ class Judge {
  public:
   /// Samples from index `held_out_from` on are held out and also judged separately; 0 = none.
   Judge(cost::Dataset samples, std::int64_t held_out_from, std::int64_t batch, TrainProgram teacher,
-        TrainProgram student, cost::OutputForms forms)
+        TrainProgram student, OutputForms forms)
       : samples_(std::move(samples)),
         held_out_from_(held_out_from),
         batch_(batch),
@@ -104,7 +104,7 @@ class Judge {
   std::int64_t batch_;
   TrainProgram teacher_;
   TrainProgram student_;
-  cost::OutputForms forms_;
+  OutputForms forms_;
   std::vector<std::vector<Tensor>> wanted_;  // teacher's outputs by batch
   std::int64_t prepared_ = 0;                // number of samples with teacher's outputs
   std::optional<cost::Quality> held_out_;
@@ -142,18 +142,19 @@ std::shared_ptr<const envs::TrainingTask> MakeTrainingTask(const SearchConfig& c
   task->settings.batch = BatchSize(graph, distill.batch);
   task->settings.threads = config.threads;
   task->settings.seed = config.seed;
-  // The hash covers all that a recipe's result depends on besides the recipe.
-  Sha256 hash;
-  hash.Add(DistillHash(graph, student, task->settings, {}, {&train.inputs, train.labels}));
-  hash.Add(test.inputs.Raw());
-  // Labels decide the accuracy drop.
-  hash.Add(std::as_bytes(std::span(test.labels)));
-  task->hash = hash.Hex();
   const std::int64_t batch = BatchSize(graph, config.quality.batch);
   const cost::Dataset first = cost::Slice(test, 0, std::min(batch, test.size()));
   const std::vector<Tensor> outputs = RunProgram(task->teacher, {&first.inputs, 1});
   task->forms = cost::ChooseForms(graph, outputs, config.quality.outputs);
   task->losses = cost::LossNames(task->forms, outputs, first.labels);
+  // The hash covers all that a recipe's result depends on besides the recipe.
+  Sha256 hash;
+  hash.Add(
+      DistillHash(graph, student, task->settings, {}, task->forms, {&train.inputs, train.labels}));
+  hash.Add(test.inputs.Raw());
+  // Labels decide the accuracy drop.
+  hash.Add(std::as_bytes(std::span(test.labels)));
+  task->hash = hash.Hex();
   const auto judge = std::make_shared<Judge>(std::move(test), 0, batch, task->teacher,
                                              student.program, task->forms);
   (void)judge->Prepare({});

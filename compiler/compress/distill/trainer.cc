@@ -104,6 +104,10 @@ void CheckSamples(const TrainSamples& samples, const TrainSettings& settings, co
   }
 }
 
+void CheckForms(const OutputForms& forms, const TrainProgram& program) {
+  Check(forms.empty() || forms.size() == program.outputs.size(), "every output has a form");
+}
+
 void CheckJob(const TrainJob& job) {
   Check(job.student != nullptr && job.teacher != nullptr && job.train.inputs != nullptr,
         "a training has a student, a teacher and samples");
@@ -113,6 +117,7 @@ void CheckJob(const TrainJob& job) {
   if (job.student->outputs.size() != job.teacher->outputs.size()) {
     throw UserError("student and teacher differ in their number of outputs");
   }
+  CheckForms(job.forms, *job.student);
   if (job.student->parameters.empty()) throw UserError("the student has no weights to train");
   const TrainSettings& s = job.settings;
   if (!(s.kl > 0 || s.lp > 0 || s.hard > 0) && job.features.empty()) {
@@ -240,18 +245,15 @@ std::vector<Tensor> RunProgram(const TrainProgram& program, std::span<const Tens
   return outputs;
 }
 
-std::vector<std::vector<float>> Gradients(const TrainProgram& program, const Tensor& inputs,
-                                          std::span<const std::int32_t> labels, int threads) {
+std::vector<std::vector<float>> Gradients(const GradientJob& job) {
   const Trainer& trainer = Require();
-  if (program.inputs.size() != 1 || program.outputs.empty()) {
+  if (job.program->inputs.size() != 1 || job.program->outputs.empty()) {
     throw UserError("gradients are taken of models with one input");
   }
+  CheckForms(job.forms, *job.program);
   detail::GradientCall call;
-  call.program = &program;
-  call.inputs = ArrayOf(inputs);
-  if (!labels.empty()) call.labels = labels.data();
-  call.label_count = std::ssize(labels);
-  call.threads = threads;
+  call.job = &job;
+  call.inputs = ArrayOf(*job.inputs);
   trainer.gradients(&call);
   if (call.users_fault) throw UserError(call.error);
   if (!call.error.empty()) throw SystemError("libtorch: " + call.error);

@@ -8,6 +8,7 @@
 
 #include "compiler/base/within.h"
 #include "compiler/compress/distill/program.h"
+#include "compiler/ir/output_form.h"
 #include "compiler/ir/tensor.h"
 
 namespace msc {
@@ -32,8 +33,8 @@ struct TrainSettings {
   double warmup = 0.05;             ///< share of all steps during which the rate grows from 0
   std::int64_t patience = 0;        ///< epochs without a better validation loss; 0 = no limit
   // Weights of losses; training minimises their weighted sum.
-  double kl = 1.0;           ///< T^2 KL(teacher / T, student / T) along the outputs' last axis
-  double temperature = 4.0;  ///< T
+  double kl = 1.0;           ///< distillation loss of the outputs (torch/output_losses.h)
+  double temperature = 4.0;  ///< T of that loss, for classes and decisions
   double lp = 0.0;           ///< mean |student - teacher|^power of the outputs
   double power = 2.0;
   double hard = 0.0;  ///< cross entropy of the first output with the labels
@@ -60,8 +61,8 @@ struct TrainSettings {
     visit("patience", self.patience,
           "epochs without a better validation loss after which training ends; 0 = never",
           Within{0, 100000});
-    visit("kl", self.kl, "weight of the KL divergence of outputs", Within{0, 1e9});
-    visit("temperature", self.temperature, "divisor of the outputs before the softmax",
+    visit("kl", self.kl, "weight of the distillation loss of outputs", Within{0, 1e9});
+    visit("temperature", self.temperature, "divisor of the outputs before the softmax or sigmoid",
           Within{1e-3, 1e3});
     visit("lp", self.lp, "weight of the distance of outputs", Within{0, 1e9});
     visit("power", self.power, "power of the distance of outputs", Within{0.1, 16});
@@ -113,6 +114,8 @@ struct TrainJob {
   const TrainProgram* teacher = nullptr;
   TrainSettings settings;
   std::vector<FeatureTerm> features;
+  /// What the outputs mean, in order; empty: logits along the last axis.
+  OutputForms forms;
   TrainSamples train;
   TrainSamples validation;  ///< `inputs` is nullptr if there are none
 };
@@ -172,15 +175,23 @@ struct TrainResult {
 [[nodiscard]] std::vector<Tensor> RunProgram(const TrainProgram& program,
                                              std::span<const Tensor> inputs);
 
-/// Returns the gradients of the mean cross entropy of the program's first output, [..., C] with
-/// classes along the last axis: one list per parameter, with respect to steps themselves, not their
-/// logarithms. `labels` has one entry for each row of that output, or none: then the program's own
-/// most likely class of each row is the label. Deterministic. UserError if samples or labels do not
-/// fit; SystemError as Train.
-[[nodiscard]] std::vector<std::vector<float>> Gradients(const TrainProgram& program,
-                                                        const Tensor& inputs,
-                                                        std::span<const std::int32_t> labels,
-                                                        int threads);
+/// Input of Gradients.
+struct GradientJob {
+  const TrainProgram* program = nullptr;
+  OutputForms forms = {};  ///< as in TrainJob
+  const Tensor* inputs = nullptr;
+  /// Class numbers of the first output's decisions, one for each sample; or none.
+  std::span<const std::int32_t> labels = {};
+  std::uint64_t seed = 0;  ///< of the signs of numbers, see below
+  int threads = 1;
+};
+
+/// Returns the gradients of a loss that is the sum over the outputs: one list per parameter, with
+/// respect to steps themselves, not their logarithms. The loss of an output is the cross entropy
+/// with the labels or with the model's own decisions; of numbers and boxes their sum with random
+/// signs (torch/output_losses.h). Deterministic. UserError if samples, labels or forms do not fit;
+/// SystemError as Train.
+[[nodiscard]] std::vector<std::vector<float>> Gradients(const GradientJob& job);
 
 /// Returns why the trainer cannot be used; empty if it can.
 [[nodiscard]] std::string TrainerProblem();

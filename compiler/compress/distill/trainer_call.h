@@ -41,18 +41,15 @@ struct RunCall {
 };
 
 struct GradientCall {
-  const TrainProgram* program = nullptr;
+  const GradientJob* job = nullptr;
   TrainArray inputs;
-  const std::int32_t* labels = nullptr;
-  std::int64_t label_count = 0;
-  int threads = 1;
   std::vector<std::vector<float>> gradients;
   std::string error;
   bool users_fault = false;
 };
 
 /// Must change whenever a struct above changes.
-inline constexpr int kTrainerVersion = 2;
+inline constexpr int kTrainerVersion = 3;
 
 // The functions of the object. They throw only what hooks throw.
 extern "C" {

@@ -5,14 +5,10 @@
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/abs.h>
-#include <ATen/ops/argmax.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/exp.h>
 #include <ATen/ops/index_select.h>
-#include <ATen/ops/log_softmax.h>
 #include <ATen/ops/mean.h>
 #include <ATen/ops/mul.h>
-#include <ATen/ops/nll_loss.h>
 #include <ATen/ops/pow.h>
 #include <ATen/ops/sqrt.h>
 #include <ATen/ops/sub.h>
@@ -46,37 +42,11 @@ void RequireSame(const Tensor& student, const Tensor& teacher, const std::string
                        SizesOf(teacher) + " in the teacher");
 }
 
-Tensor Divergence(const Tensor& student, const Tensor& teacher, double temperature) {
-  // Gradients of softened outputs shrink with 1 / T^2. The factor T^2 keeps the weights of losses
-  // comparable at any temperature (Hinton et al., "Distilling the knowledge in a neural network",
-  // 2015, section 2).
-  const Tensor s = at::log_softmax(student / temperature, -1);
-  const Tensor t = at::log_softmax(teacher / temperature, -1);
-  const double rows =
-      static_cast<double>(s.numel()) / static_cast<double>(std::max<std::int64_t>(s.size(-1), 1));
-  return at::sum(at::exp(t) * (t - s)) * (temperature * temperature / rows);
-}
-
 Tensor Distance(const Tensor& a, const Tensor& b, double power) {
   const Tensor difference = a - b;
   // |x|^p has no gradient at 0 if p < 1, so add a small constant; a square needs none.
   if (power == 2) return at::mean(difference * difference);
   return at::mean(at::pow(at::abs(difference) + 1e-12, power));
-}
-
-Tensor CrossEntropy(const Tensor& logits, const Tensor& labels) {
-  if (logits.dim() != 2 || logits.size(0) != labels.size(0)) {
-    throw WrongArguments("labels need an output of one row a sample, not " + SizesOf(logits));
-  }
-  if (labels.max().item<std::int64_t>() >= logits.size(1)) {
-    throw WrongArguments("a label is " + std::to_string(labels.max().item<std::int64_t>()) +
-                         "; the model tells " + std::to_string(logits.size(1)) + " classes apart");
-  }
-  return at::nll_loss(at::log_softmax(logits, -1), labels);
-}
-
-Tensor MostLikely(const Tensor& logits) {
-  return at::argmax(logits.detach(), 1);
 }
 
 Tensor FeatureLoss(const FeatureTerm& term, Tensor teacher, Tensor& student) {

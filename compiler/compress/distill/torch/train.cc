@@ -18,6 +18,7 @@
 #include <c10/util/Exception.h>
 
 #include "compiler/compress/distill/torch/losses.h"
+#include "compiler/compress/distill/torch/output_losses.h"
 #include "compiler/compress/distill/torch/parameters.h"
 #include "compiler/compress/distill/torch/run.h"
 #include "compiler/compress/distill/trainer_call.h"
@@ -137,19 +138,64 @@ Tensor RunStudent(const std::vector<FeatureTerm>& terms, const Tensor& inputs, S
   return loss;
 }
 
-Tensor OutputLoss(const TrainSettings& settings, Network& student,
-                  const std::vector<Tensor>& teacher, const Tensor& labels) {
+/// An output of teacher and student, with the variances by which its errors are divided.
+struct Output {
+  NamedForm named;
+  Tensor variances = {};
+};
+
+/// Returns the outputs of a program with their forms.
+std::vector<Output> OutputsOf(const TrainProgram& program, const OutputForms& forms) {
+  std::vector<Output> outputs;
+  for (std::size_t k = 0; k < program.outputs.size(); ++k) {
+    outputs.push_back(
+        {forms.empty() ? NamedForm{std::to_string(k), {.kind = OutputKind::kLogits}} : forms[k]});
+  }
+  return outputs;
+}
+
+/// Computes the variances of the teacher's outputs for all samples, where a loss needs them.
+/// `cache` may hold these outputs.
+void SetVariances(Network& teacher, const Samples& samples, std::int64_t batch,
+                  const std::vector<Tensor>& cache, std::vector<Output>& outputs) {
+  if (std::none_of(outputs.begin(), outputs.end(),
+                   [](const Output& output) { return HasErrors(output.named.form); })) {
+    return;
+  }
+  std::vector<ErrorScale> scales(outputs.size());
+  const auto add = [&](const std::vector<Tensor>& values) {
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      if (HasErrors(outputs[k].named.form)) scales[k].Add(outputs[k].named.form, values[k]);
+    }
+  };
+  if (!cache.empty()) {
+    add(cache);
+  } else {
+    for (std::int64_t first = 0; first + batch <= samples.count; first += batch) {
+      add(RunTeacher(teacher, samples.Inputs(at::arange(first, first + batch, at::kLong))));
+    }
+  }
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    if (HasErrors(outputs[k].named.form)) outputs[k].variances = scales[k].Variances();
+  }
+}
+
+Tensor OutputLoss(const TrainSettings& settings, const std::vector<Output>& outputs,
+                  Network& student, const std::vector<Tensor>& teacher, const Tensor& labels) {
   Tensor loss = at::full({}, 0.0, at::kFloat);
   for (std::size_t k = 0; k < teacher.size(); ++k) {
     const Tensor& output = At(student.slots, student.program.outputs[k]);
-    RequireSame(output, teacher[k], "output " + std::to_string(k));
+    const NamedForm& named = outputs[k].named;
+    RequireSame(output, teacher[k], "output '" + named.name + "'");
     if (settings.kl > 0) {
-      loss = loss + Divergence(output, teacher[k], settings.temperature) * settings.kl;
+      loss = loss +
+             DistillLoss(named, output, teacher[k], outputs[k].variances, settings.temperature) *
+                 settings.kl;
     }
     if (settings.lp > 0) {
       loss = loss + Distance(output, teacher[k], settings.power) * settings.lp;
     }
-    if (settings.hard > 0 && k == 0) loss = loss + CrossEntropy(output, labels) * settings.hard;
+    if (settings.hard > 0 && k == 0) loss = loss + LabelLoss(named, output, labels) * settings.hard;
   }
   return loss;
 }
@@ -160,8 +206,9 @@ Tensor LabelsOf(const TrainSettings& settings, const Samples& samples, const Ten
 }
 
 /// Returns the mean loss of the outputs over all complete batches.
-double Validate(const TrainSettings& settings, const Samples& samples,
-                const std::vector<Parameter>& parameters, Network& teacher, Network& student) {
+double Validate(const TrainSettings& settings, const std::vector<Output>& outputs,
+                const Samples& samples, const std::vector<Parameter>& parameters, Network& teacher,
+                Network& student) {
   const at::NoGradGuard no_grad;
   FillStudent(parameters, student.slots);
   double sum = 0;
@@ -169,10 +216,10 @@ double Validate(const TrainSettings& settings, const Samples& samples,
   for (std::int64_t b = 0; b < batches; ++b) {
     const Tensor rows = at::arange(b * settings.batch, (b + 1) * settings.batch, at::kLong);
     const Tensor inputs = samples.Inputs(rows);
-    const std::vector<Tensor> outputs = RunTeacher(teacher, inputs);
+    const std::vector<Tensor> wanted = RunTeacher(teacher, inputs);
     student.Run(inputs);
     const Tensor labels = LabelsOf(settings, samples, rows);
-    sum += OutputLoss(settings, student, outputs, labels).item<double>();
+    sum += OutputLoss(settings, outputs, student, wanted, labels).item<double>();
   }
   return sum / static_cast<double>(batches);
 }
@@ -195,6 +242,7 @@ class Training {
         validation_(call.validation, call.validation_labels),
         student_(*job_.student, SlotsOf(job_.features, &FeatureTerm::student)),
         teacher_(*job_.teacher, SlotsOf(job_.features, &FeatureTerm::teacher)),
+        outputs_(OutputsOf(*job_.teacher, job_.forms)),
         per_epoch_(StepsAnEpoch(train_.count, settings_.batch)),
         total_(per_epoch_ * settings_.epochs) {}
 
@@ -206,6 +254,7 @@ class Training {
         !CacheOutputs(teacher_, train_, settings_.batch, *call_.hooks, cache_)) {
       return Stop();
     }
+    SetVariances(teacher_, train_, settings_.batch, cache_, outputs_);
     while (state_.step < total_ &&
            !(settings_.patience > 0 && state_.stale >= settings_.patience)) {
       const std::int64_t epoch = state_.step / per_epoch_;
@@ -228,12 +277,12 @@ class Training {
   /// Makes one step. Returns the loss before it.
   double Step(const Tensor& rows) {
     const Tensor inputs = train_.Inputs(rows);
-    const std::vector<Tensor> outputs =
+    const std::vector<Tensor> wanted =
         cache_.empty() ? RunTeacher(teacher_, inputs) : RowsOf(cache_, rows);
     FillStudent(parameters_, student_.slots);
     const Tensor features = RunStudent(job_.features, inputs, teacher_.slots, student_);
     const Tensor labels = LabelsOf(settings_, train_, rows);
-    const Tensor loss = OutputLoss(settings_, student_, outputs, labels) + features;
+    const Tensor loss = OutputLoss(settings_, outputs_, student_, wanted, labels) + features;
     const double value = loss.item<double>();
     if (!std::isfinite(value)) {
       throw WrongArguments("the loss stopped being finite in step " + std::to_string(state_.step) +
@@ -258,7 +307,8 @@ class Training {
     state_.running_loss = 0;
     Save(parameters_, state_);
     if (validation_.count > 0) {
-      epoch.validation = Validate(settings_, validation_, parameters_, teacher_, student_);
+      epoch.validation =
+          Validate(settings_, outputs_, validation_, parameters_, teacher_, student_);
       const bool better = state_.best.empty() || epoch.validation < state_.best_validation;
       if (better) {
         state_.best = state_.parameters;
@@ -295,6 +345,7 @@ class Training {
   Samples validation_;
   Network student_;
   Network teacher_;
+  std::vector<Output> outputs_;
   std::int64_t per_epoch_;
   std::int64_t total_;
   std::vector<Parameter> parameters_;
@@ -303,8 +354,9 @@ class Training {
 
 /// Computes the gradients of the loss for each parameter, without a training step.
 void TakeGradients(GradientCall& call) {
-  at::set_num_threads(call.threads);
-  const TrainProgram& program = *call.program;
+  const GradientJob& job = *call.job;
+  at::set_num_threads(job.threads);
+  const TrainProgram& program = *job.program;
   Network network(program, {});
   std::vector<Tensor> leaves;
   for (const TrainParameter& parameter : program.parameters) {
@@ -313,13 +365,18 @@ void TakeGradients(GradientCall& call) {
     leaves.push_back(leaf);
   }
   network.Run(CopyOf(call.inputs.data, call.inputs.dims));
-  const Tensor& output = At(network.slots, program.outputs[0]);
-  if (output.dim() < 2) throw WrongArguments("the model's output has no axis of classes");
-  const Tensor logits = output.reshape({-1, output.size(-1)});
-  const Tensor labels = call.labels == nullptr
-                            ? MostLikely(logits)
-                            : View(call.labels, {call.label_count}, at::kInt).to(at::kLong);
-  CrossEntropy(logits, labels).backward();
+  const std::vector<Output> outputs = OutputsOf(program, job.forms);
+  const auto labels = static_cast<std::int64_t>(job.labels.size());
+  Tensor loss = at::full({}, 0.0, at::kFloat);
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const Tensor& values = At(network.slots, program.outputs[k]);
+    const NamedForm& named = outputs[k].named;
+    loss = loss + (k == 0 && labels > 0
+                       ? LabelLoss(named, values,
+                                   View(job.labels.data(), {labels}, at::kInt).to(at::kLong))
+                       : SelfLoss(named, values, job.seed + k));
+  }
+  loss.backward();
   for (Tensor& leaf : leaves) {
     const Tensor& gradient = leaf.grad();
     call.gradients.push_back(ValuesOf(gradient.defined() ? gradient : at::zeros_like(leaf)));

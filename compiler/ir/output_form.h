@@ -10,9 +10,10 @@
 #include "compiler/base/string_form.h"
 #include "compiler/base/within.h"
 
-namespace msc::cost {
+namespace msc {
 
-/// What the numbers of an output mean. It decides how outputs are compared (loss.h).
+/// What the numbers of an output mean. It decides how outputs are compared
+/// (cost/model/loss.h) and what distillation trains.
 enum class OutputKind : unsigned char {
   kLogits,         ///< scores of classes along an axis, before a softmax
   kProbabilities,  ///< probabilities of classes along an axis, as a softmax gives them
@@ -85,11 +86,7 @@ using OutputForms = std::vector<NamedForm>;
 /// Returns "logits along axis 1", "boxes (x0, y0, x1, y1) along axis 2".
 [[nodiscard]] std::string FormatForm(const OutputForm& form);
 
-}  // namespace msc::cost
-
-namespace msc {
-
 template <>
-struct StringForm<cost::OutputKind> : EnumForm<cost::OutputKind, cost::kOutputKinds> {};
+struct StringForm<OutputKind> : EnumForm<OutputKind, kOutputKinds> {};
 
 }  // namespace msc

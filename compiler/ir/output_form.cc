@@ -1,6 +1,6 @@
-#include "cost/model/output_form.h"
+#include "compiler/ir/output_form.h"
 
-namespace msc::cost {
+namespace msc {
 
 std::string FormatForm(const OutputForm& form) {
   std::string text(kOutputKinds.at(static_cast<std::size_t>(form.kind)));
@@ -26,4 +26,4 @@ std::string FormatForm(const OutputForm& form) {
   return text;
 }
 
-}  // namespace msc::cost
+}  // namespace msc
