@@ -35,13 +35,16 @@ struct OutputForm {
   OutputKind kind = OutputKind::kRegression;
   /// Axis of the classes, or of the numbers of a box; below 0 from the end.
   std::int64_t axis = -1;
-  std::int64_t blank = 0;   ///< ctc: class that separates; below 0 from the end
-  bool corners = false;     ///< boxes: x0, y0, x1, y1 instead of centre, width and height
-  bool objectness = false;  ///< boxes: a score precedes those of the classes and multiplies them
-  bool logits = false;      ///< ctc, boxes: scores are those before a softmax, or a sigmoid
-  bool selected = false;    ///< boxes: final ones: box, score, class
-  double score = 0.25;      ///< boxes: least score of a box that counts
-  double overlap = 0.45;    ///< boxes: of two that overlap more (IoU), the lower score is dropped
+  std::int64_t blank = 0;    ///< ctc: class that separates; below 0 from the end
+  bool corners = false;      ///< boxes: x0, y0, x1, y1 instead of centre, width and height
+  bool objectness = false;   ///< boxes: a score precedes those of the classes and multiplies them
+  bool logits = false;       ///< ctc, boxes: scores are those before a softmax, or a sigmoid
+  bool selected = false;     ///< boxes: final ones: box, score, class
+  std::string scores = {};   ///< boxes: output [N, boxes, classes] or [N, boxes] with their scores
+  std::string classes = {};  ///< boxes: output [N, boxes] with their class numbers
+  std::int64_t background = -1;  ///< boxes: class of what is no object; -1 = none
+  double score = 0.25;           ///< boxes: least score of a box that counts
+  double overlap = 0.45;  ///< boxes: of two that overlap more (IoU), the lower score is dropped
   bool operator==(const OutputForm&) const = default;
   static void Fields(auto& self, auto& visit) {
     visit(
@@ -62,6 +65,14 @@ struct OutputForm {
           "ctc, boxes: whether scores are those before a softmax, or a sigmoid");
     visit("selected", self.selected,
           "boxes: whether the model has selected them, and a row is box, score, class");
+    visit(
+        "scores", self.scores,
+        "boxes: output with the scores, [N, boxes, classes] or [N, boxes]; empty = a row is a box "
+        "and its scores");
+    visit("classes", self.classes,
+          "boxes: output with the class numbers of boxes that the model has selected, [N, boxes]");
+    visit("background", self.background,
+          "boxes: number of the class of what is no object; -1 = there is none", Within{-1, 1e6});
     visit("score", self.score, "boxes: least score of a box that counts", Within{0, 1});
     visit(
         "overlap", self.overlap,
@@ -83,7 +94,11 @@ struct NamedForm {
 };
 using OutputForms = std::vector<NamedForm>;
 
-/// Returns "logits along axis 1", "boxes (x0, y0, x1, y1) along axis 2".
+/// Returns the output whose boxes have their scores or classes in output `name`; nullptr if there
+/// is none.
+[[nodiscard]] const NamedForm* FindBoxesOf(const OutputForms& forms, const std::string& name);
+
+/// Returns "logits along axis 1", "boxes (x0, y0, x1, y1) along axis 2, scores in 'conf'".
 [[nodiscard]] std::string FormatForm(const OutputForm& form);
 
 template <>

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-
-#include "cost/quality/distances.h"
+#include <optional>
 
 namespace msc::cost {
 namespace {
@@ -19,6 +18,16 @@ double Area(const Box& box) {
 
 double Sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
+}
+
+/// Returns the class with the highest score other than the background; nothing if there is none.
+std::optional<std::size_t> BestObject(std::span<const double> scores, std::int64_t background) {
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (static_cast<std::int64_t>(i) == background) continue;
+    if (!best || scores[i] > scores[*best]) best = i;
+  }
+  return best;
 }
 
 }  // namespace
@@ -51,10 +60,9 @@ Box MakeBox(std::span<const double> candidate, const OutputForm& form) {
     scores = scores.subspan(1);
   }
   box.score = objectness;
-  if (!scores.empty()) {
-    const std::size_t best = ArgMax(scores);
-    box.label = static_cast<std::int32_t>(best);
-    box.score *= probability(scores[best]);
+  if (const auto best = BestObject(scores, form.background)) {
+    box.label = static_cast<std::int32_t>(*best);
+    box.score *= probability(scores[*best]);
   }
   return box;
 }

@@ -15,6 +15,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/samples.h"
 #include "cost/quality/distances.h"
+#include "cost/quality/find_boxes.h"
 #include "cost/quality/output_end.h"
 
 namespace msc::cost {
@@ -288,6 +289,8 @@ OutputForms ChooseForms(const Graph& graph, std::span<const Tensor> outputs,
       throw UserError("the model has no output '" + name + "'; it has " + known);
     }
   }
+  FindBoxes(outputs, given, forms);
+  CheckBoxes(forms);
   return forms;
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/base/error.h"
 #include "compiler/ops/eval.h"
 #include "compiler/pipeline/batch.h"
+#include "cost/quality/join_boxes.h"
 
 namespace msc::cost {
 namespace {
@@ -48,9 +49,25 @@ std::string Describe(const Tensor& tensor) {
   return std::string(Name(tensor.dtype())) + ToString(tensor.dims());
 }
 
+/// Returns why the outputs cannot be compared, if that is the candidate's fault; UserError if it is
+/// not.
+std::optional<Failure> CheckOutputs(const std::string& name, const Tensor& reference,
+                                    const Tensor& candidate) {
+  if (reference.dtype() != candidate.dtype() || reference.dims() != candidate.dims()) {
+    return Failure{FailureKind::kWrongOutput,
+                   name + " is " + Describe(candidate) + " instead of " + Describe(reference)};
+  }
+  if (reference.dims().empty()) throw UserError(name + " has no axis of samples");
+  if (reference.size() == 0) {
+    throw UserError(name + ", " + Describe(reference) + ", has no numbers");
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
-QualityMeter::QualityMeter(OutputForms forms) : forms_(std::move(forms)), sanity_(forms_.size()) {}
+QualityMeter::QualityMeter(OutputForms forms)
+    : forms_(std::move(forms)), meters_(forms_.size()), sanity_(forms_.size()) {}
 
 std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
                                          std::span<const Tensor> candidate,
@@ -58,36 +75,41 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
   Check(!reference.empty() && reference.size() == candidate.size() &&
             reference.size() == forms_.size(),
         "a candidate has as many outputs as the reference, and each has a form");
-  std::int64_t samples = 0;
+  std::vector<OutputNumbers> wanted;
+  std::vector<OutputNumbers> got;
   for (std::size_t i = 0; i < reference.size(); ++i) {
-    const Tensor& wanted = reference[i];
-    const Tensor& got = candidate[i];
     const std::string name = "output '" + forms_[i].name + "'";
-    if (wanted.dtype() != got.dtype() || wanted.dims() != got.dims()) {
-      return Failure{FailureKind::kWrongOutput,
-                     name + " is " + Describe(got) + " instead of " + Describe(wanted)};
-    }
-    if (meters_.size() == i) meters_.emplace_back(forms_[i], wanted.dims());
-    if (wanted.size() == 0) throw UserError(name + ", " + Describe(wanted) + ", has no numbers");
-    const std::vector<double> p = ToDoubles(wanted);
-    const std::vector<double> q = ToDoubles(got);
-    if (!AllFinite(p)) {
+    if (auto failure = CheckOutputs(name, reference[i], candidate[i])) return failure;
+    wanted.push_back({ToDoubles(reference[i]), reference[i].dims()});
+    got.push_back({ToDoubles(candidate[i]), candidate[i].dims()});
+    if (!AllFinite(wanted[i].values)) {
       throw UserError(name + " of the uncompressed model is not finite on these samples");
     }
-    if (!AllFinite(q)) return Failure{FailureKind::kWrongOutput, name + " is not finite"};
-    meters_[i].Add(p, q, wanted.dims()[0]);
-    sanity_[i].Add(p, q);
-    if (i > 0) continue;
-    samples = wanted.dims()[0];
-    if (!labels.empty()) AddLabels(p, q, labels);
+    if (!AllFinite(got[i].values)) {
+      return Failure{FailureKind::kWrongOutput, name + " is not finite"};
+    }
+    sanity_[i].Add(wanted[i].values, got[i].values);
   }
+  const std::int64_t samples = wanted[0].dims[0];
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (FindBoxesOf(forms_, forms_[i].name) != nullptr) continue;
+    const bool join = HasScoresElsewhere(forms_[i].form);
+    const OutputNumbers joined = join ? JoinBoxes(forms_, i, wanted) : OutputNumbers();
+    const OutputNumbers& p = join ? joined : wanted[i];
+    if (!meters_[i]) meters_[i].emplace(join ? JoinedForm(forms_[i]) : forms_[i], p.dims);
+    meters_[i]->Add(p.values, join ? JoinBoxes(forms_, i, got).values : got[i].values, samples);
+  }
+  if (!labels.empty()) AddLabels(wanted[0].values, got[0].values, labels);
   samples_ += samples;
   return std::nullopt;
 }
 
 void QualityMeter::AddLabels(std::span<const double> p, std::span<const double> q,
                              std::span<const std::int32_t> labels) {
-  const OutputMeter& meter = meters_[0];
+  if (!meters_[0]) {
+    throw UserError("labels belong to the first output, which is part of the boxes of another");
+  }
+  const OutputMeter& meter = *meters_[0];
   const std::string output = "output '" + forms_[0].name + "' (" + FormatForm(forms_[0].form) + ")";
   const auto each = static_cast<std::size_t>(meter.size());
   if (meter.choices() == 0 || labels.size() * each != p.size()) {
@@ -118,7 +140,9 @@ void QualityMeter::AddLabels(std::span<const double> p, std::span<const double> 
 Quality QualityMeter::Total() const {
   Check(samples_ > 0, "quality is asked for after at least one batch");
   Quality total;
-  for (const OutputMeter& meter : meters_) total.outputs.push_back(meter.Total());
+  for (const auto& meter : meters_) {
+    if (meter) total.outputs.push_back(meter->Total());
+  }
   total.samples = samples_;
   if (labelled_ > 0) {
     total.accuracy_error = std::min(gained_.Total().error, 1.0);

@@ -57,7 +57,8 @@ class QualityMeter {
                  std::span<const std::int32_t> labels);
 
   OutputForms forms_;
-  std::vector<OutputMeter> meters_;
+  /// By output; nothing for scores and classes of boxes, which are compared with the boxes.
+  std::vector<std::optional<OutputMeter>> meters_;
   std::vector<Sanity> sanity_;
   Spread gained_;  // +1 if only the candidate hits the label, -1 if only the reference does
   std::int64_t samples_ = 0;

@@ -153,8 +153,10 @@ std::vector<std::string> PossibleLosses(const SearchConfig& config, const Graph&
 std::string FormsText(const OutputForms& forms) {
   std::string text;
   for (const NamedForm& output : forms) {
+    const NamedForm* const boxes = FindBoxesOf(forms, output.name);
     text +=
-        (text.empty() ? "output '" : "; output '") + output.name + "': " + FormatForm(output.form);
+        (text.empty() ? "output '" : "; output '") + output.name + "': " +
+        (boxes != nullptr ? "part of the boxes in '" + boxes->name + "'" : FormatForm(output.form));
   }
   return text;
 }

@@ -47,6 +47,11 @@ bool IsBinary(const OutputForm& form) {
   return form.kind == OutputKind::kLogit || form.kind == OutputKind::kBinary;
 }
 
+/// Returns whether the output has boxes without their scores, which are another output.
+bool IsBoxesAlone(const OutputForm& form) {
+  return form.kind == OutputKind::kBoxes && !form.selected && !form.scores.empty();
+}
+
 void RequireGradient(const NamedForm& output) {
   const bool selected = output.form.kind == OutputKind::kBoxes && output.form.selected;
   if (output.form.kind != OutputKind::kIntegers && !selected) return;
@@ -167,11 +172,11 @@ Tensor RandomSigns(std::int64_t count, std::uint64_t seed) {
 
 bool HasErrors(const OutputForm& form) {
   return form.kind == OutputKind::kRegression || form.kind == OutputKind::kSeries ||
-         form.kind == OutputKind::kEmbedding;
+         form.kind == OutputKind::kEmbedding || IsBoxesAlone(form);
 }
 
 void ErrorScale::Add(const OutputForm& form, const Tensor& teacher) {
-  const bool units = form.kind == OutputKind::kSeries ||
+  const bool units = form.kind == OutputKind::kSeries || IsBoxesAlone(form) ||
                      (form.kind == OutputKind::kRegression && teacher.dim() == 2);
   const bool columns = units && teacher.dim() >= 2 && teacher.size(-1) <= kMostColumns;
   const Tensor rows =

@@ -1,8 +1,8 @@
 #pragma once
 
-// Losses of a model's outputs by what their numbers mean (compiler/compress/distill/trainer.h), as
-// scalar tensors. They are the differentiable forms of distill_loss (cost/quality/output_meter.h).
-// An output is [N, ...] with N samples. Private to this shared object.
+// Losses of a model's outputs by what their numbers mean (compiler/compress/distill/trainer.h), as scalar
+// tensors. They are the differentiable forms of distill_loss (cost/quality/output_meter.h). An
+// output is [N, ...] with N samples. Private to this shared object.
 
 #include <cstdint>
 
@@ -34,7 +34,7 @@ class ErrorScale {
 /// Returns the loss of the student's output against the teacher's. Classes and decisions:
 /// T^2 KL(teacher / T, student / T), a mean over rows (Hinton et al. 2015, arXiv 1503.02531,
 /// section 2.1); probabilities are turned into logits first. Numbers: half the squared error by
-/// `variances`. Boxes: divergences of all
+/// `variances`; boxes whose scores are another output are numbers, too. Boxes: divergences of all
 /// scores, and the squared errors of corners in units of the sides, halved and weighted by the
 /// teacher's scores, relative to the sum of these scores. WrongArguments for outputs that have no
 /// gradient: integers and boxes that the model selected.
