@@ -23,27 +23,55 @@ double LargestDisagreement(const QualityLimits& limits, const Guard& guard) {
   return most;
 }
 
+/// A loss of an output that has a bound.
+struct Guarded {
+  const OutputQuality* output = nullptr;
+  const char* what = "";  ///< before the loss, in a sentence about the output
+  const char* unit = "";
+  double loss = 0;
+  double bound = 0;
+};
+
+std::vector<Guarded> FindGuarded(const Quality& quality, const QualityLimits& limits,
+                                 const Guard& guard) {
+  const double most = LargestDisagreement(limits, guard);
+  std::vector<Guarded> found;
+  for (const OutputQuality& output : quality.outputs) {
+    const auto add = [&](std::string_view name, double bound, const char* what, const char* unit) {
+      const auto loss = output.losses.find(std::string(name));
+      if (loss != output.losses.end()) {
+        found.push_back({&output, what, unit, loss->second.value, bound});
+      }
+    };
+    add(kDisagreement, most, "changes its decisions by", " %");
+    add(kIouLoss, kTimesForIou * most, "loses IoU:", " %");
+    if (guard.relative_error > 0) {
+      add(kRelativeError, guard.relative_error, "has the relative error", "");
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<std::string> FindSuspicions(const Quality& quality, const QualityLimits& limits,
                                         const Guard& guard) {
-  const double most = LargestDisagreement(limits, guard);
-  std::vector<std::string> found;
-  for (const OutputQuality& output : quality.outputs) {
-    const auto check = [&](std::string_view name, double bound, const char* form,
-                           const char* what) {
-      const auto loss = output.losses.find(std::string(name));
-      if (loss == output.losses.end() || loss->second.value <= bound) return;
-      found.push_back("output '" + output.name + "' " + what + Formatted(form, loss->second.value) +
-                      ", more than" + Formatted(form, bound));
-    };
-    check(kDisagreement, most, " %.3g %%", "changes its decisions by");
-    check(kIouLoss, kTimesForIou * most, " %.3g %%", "loses IoU:");
-    if (guard.relative_error > 0) {
-      check(kRelativeError, guard.relative_error, " %.3g", "has the relative error");
-    }
+  std::vector<std::string> sentences;
+  for (const Guarded& each : FindGuarded(quality, limits, guard)) {
+    if (each.loss <= each.bound) continue;
+    sentences.push_back("output '" + each.output->name + "' " + each.what +
+                        Formatted(" %.3g", each.loss) + each.unit + ", more than" +
+                        Formatted(" %.3g", each.bound) + each.unit);
   }
-  return found;
+  return sentences;
+}
+
+double LargestShare(const Quality& quality, const Guard& guard) {
+  double largest = 0;
+  for (const Guarded& each : FindGuarded(quality, {}, guard)) {
+    if (each.loss > 0) largest = std::max(largest, each.loss / each.bound);
+  }
+  return largest;
 }
 
 }  // namespace msc::cost

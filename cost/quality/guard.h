@@ -36,4 +36,8 @@ inline constexpr double kGuardDisagreement = 2;
                                                       const QualityLimits& limits,
                                                       const Guard& guard);
 
+/// Returns the largest loss relative to its bound, without limits: above 1 if the quality is
+/// suspicious. Infinity if a loss above 0 has the bound 0.
+[[nodiscard]] double LargestShare(const Quality& quality, const Guard& guard);
+
 }  // namespace msc::cost

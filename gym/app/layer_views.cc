@@ -79,6 +79,9 @@ LayerView ViewOf(const QuantizeReport& report) {
                             std::to_string(report.layers.size()) +
                             " layers have quantized weights, for " + report.target + "."};
   if (!report.not_finite.empty()) view.facts.push_back(report.not_finite + ".");
+  if (report.kept && !report.kept->layers.kept.empty()) {
+    view.facts.push_back(KeptText(*report.kept) + ".");
+  }
   if (report.quality && report.quality->failure.empty()) {
     view.facts.push_back(OnSamples(report.quality->quality));
     for (const std::string& line : OutputLines(report.quality->quality)) {

@@ -21,6 +21,7 @@
 #include "compiler/pipeline/tool_rules.h"
 #include "cost/track/finite.h"
 #include "gym/app/command.h"
+#include "gym/app/keep_float.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/not_finite.h"
 #include "gym/app/options.h"
@@ -43,6 +44,7 @@ struct Options {
   QuantizeOptions quantize;
   std::vector<std::string> layers;  ///< as NAME=PRECISION or NAME=BITS
   std::string rules;
+  std::string keep_f32;  ///< "auto" or "none"; empty: auto if the bits are the default
   CalibrationRun run;
   SampleOptions samples;
   std::string out;
@@ -130,6 +132,13 @@ Judged JudgeLayer(const TestJudge& judge, const Graph& graph, const Strategy& st
   }
 }
 
+/// Returns the options without what fits weights to samples.
+QuantizeOptions WithNearestRounding(QuantizeOptions options) {
+  options.rounding = "nearest";
+  options.reconstruct = options.correct_bias = false;
+  return options;
+}
+
 /// Measures the loss of each layer alone and of all layers without it, with weights rounded to
 /// nearest: two passes over the test samples per layer. Methods that fit weights to samples are
 /// disabled, since they fit each layer to the errors of the layers before it and so say nothing
@@ -138,9 +147,7 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
                                const SampleSource& samples, const TestJudge& judge,
                                const QuantizedModel& model) {
   const TargetRegistry targets = MakeTargets();
-  QuantizeOptions plain = options.quantize;
-  plain.rounding = "nearest";
-  plain.reconstruct = plain.correct_bias = false;
+  const QuantizeOptions plain = WithNearestRounding(options.quantize);
   Sensitivity sensitivity;
   sensitivity.samples = judge.samples();
   Strategy all = model.strategy;
@@ -171,6 +178,56 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
   return sensitivity;
 }
 
+/// Returns whether layers may stay in f32 although nobody asked for it.
+bool MayKeepFloat(const Options& options) {
+  if (!options.keep_f32.empty()) return options.keep_f32 == "auto";
+  const QuantizeOptions& quantize = options.quantize;
+  return quantize.activations == Precision::kInt8 && quantize.bits == 8 &&
+         quantize.scales.bits == 8 && quantize.layers.empty() && quantize.layer_bits.empty();
+}
+
+/// What is quantized, and with what.
+struct QuantizeInput {
+  const Graph& graph;
+  const Strategy& base;
+  const SampleSource& samples;
+  const TargetRegistry& targets;
+};
+
+QuantizedModel RunQuantizer(const Options& options, const QuantizeInput& input) {
+  ProgressLine line;
+  return QuantizeModel(
+      input.graph, input.base, input.samples, options.quantize, options.run, input.targets,
+      [&](const std::string& what, double share) {
+        line.Show("[" + what + "] " + std::to_string(static_cast<int>(100 * share)) + " %");
+      });
+}
+
+/// Returns the quantized model, with the layers in f32 that must stay so; says which in `kept`.
+QuantizedModel QuantizeWhatMayBe(Options& options, const QuantizeInput& input,
+                                 std::optional<KeptFloat>& kept) {
+  QuantizedModel model = RunQuantizer(options, input);
+  if (!MayKeepFloat(options)) return model;
+  Options nearest = options;
+  nearest.quantize = WithNearestRounding(options.quantize);
+  const Strategy plain =
+      nearest.quantize == options.quantize ? model.strategy : RunQuantizer(nearest, input).strategy;
+  kept = KeepFloat({.graph = &input.graph,
+                    .chosen = &model.strategy,
+                    .plain = &plain,
+                    .samples = &input.samples,
+                    .run = options.run,
+                    .targets = &input.targets,
+                    .outputs = options.samples.outputs,
+                    .guard = options.samples.guard});
+  if (kept->layers.kept.empty()) return model;
+  for (const FloatLayer& layer : kept->layers.kept) {
+    options.quantize.layers[layer.name] = Precision::kF32;
+    options.quantize.layer_bits.erase(layer.name);
+  }
+  return RunQuantizer(options, input);
+}
+
 void Quantize(Options options, AppContext& context) {
   CheckSampleOptions(options.samples);
   if (!options.sensitivity.empty() && options.samples.test_images.empty()) {
@@ -196,14 +253,8 @@ void Quantize(Options options, AppContext& context) {
   if (!options.strategy.empty()) base = LoadStrategy(options.strategy);
   base.target = options.run.target;
   const auto samples = OpenCalibration(options.samples, graph, "");
-  std::optional<ProgressLine> line;
-  line.emplace();
-  const QuantizedModel model = QuantizeModel(
-      graph, base, *samples, options.quantize, options.run, targets,
-      [&](const std::string& what, double share) {
-        line->Show("[" + what + "] " + std::to_string(static_cast<int>(100 * share)) + " %");
-      });
-  line.reset();
+  std::optional<KeptFloat> kept;
+  const QuantizedModel model = QuantizeWhatMayBe(options, {graph, base, *samples, targets}, kept);
   if (!options.scale_table.empty()) CheckScaleTable(model.strategy.quantize);
   const Graph applied = ApplyStrategy(graph, model.strategy);
   const Executable executable = Build(options, graph, model, targets);
@@ -212,6 +263,7 @@ void Quantize(Options options, AppContext& context) {
                         .layers = model.layers,
                         .smoothed = model.smoothed,
                         .achieved = Achieved(executable, model, targets),
+                        .kept = std::move(kept),
                         .has_vnni = DetectIsa().vnni};
   const std::vector<Tensor> first = samples->Read(0, BatchSize(graph, 1));
   if (Fit(first, executable)) {
@@ -324,6 +376,12 @@ void AddQuantize(CLI::App& app, AppContext& context) {
               "may be repeated");
   command->add_option("--rules", options->rules,
                       "file of rules with bits and range methods of layers; see docs/rules.md");
+  command
+      ->add_option("--keep-f32", options->keep_f32,
+                   "auto = keep the most harmful layers in f32, as few as bring the losses of "
+                   "docs/quality.md on --calibration to half of what is suspicious; none = "
+                   "quantize all; default: auto, but none with other --bits, --layer or --rules")
+      ->check(CLI::IsMember({"auto", "none"}));
   AddSampleOptions(*command, options->samples);
   AddSetting(*command, "--target", options->run.target,
              "target that runs the model on the samples and deploys it");

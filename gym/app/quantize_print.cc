@@ -167,6 +167,9 @@ void PrintQuantizeTable(const QuantizeReport& report) {
     std::printf("smoothed %s: alpha %.1f, error %.3g > %.3g\n", value.value.c_str(), *value.alpha,
                 value.error_before, value.error_after);
   }
+  if (report.kept && !report.kept->layers.kept.empty()) {
+    std::printf("%s\n", KeptText(*report.kept).c_str());
+  }
   if (const auto text = PairsText(report)) std::printf("%s\n", text->c_str());
   if (report.sensitivity) {
     std::printf("%s\n", SensitivityText(*report.sensitivity).c_str());
@@ -212,6 +215,13 @@ void PrintQuantizeJson(const QuantizeReport& report) {
                         {"cpu_has_vnni", report.has_vnni},
                         {"layers", std::move(layers)},
                         {"smoothed", std::move(smoothed)}};
+  if (report.kept) {
+    all["kept_f32"] = nlohmann::json::array();
+    for (const FloatLayer& layer : report.kept->layers.kept) all["kept_f32"].push_back(layer.name);
+    if (report.kept->before.failure.empty()) {
+      all["quality_with_all_quantized"] = QualityJson(report.kept->before.quality);
+    }
+  }
   if (!report.not_finite.empty()) all["not_finite"] = report.not_finite;
   if (report.quality && report.quality->failure.empty()) {
     all["quality"] = QualityJson(report.quality->quality);

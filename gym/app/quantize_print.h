@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/pipeline/quantize.h"
+#include "gym/app/keep_float.h"
 #include "gym/app/samples.h"
 
 namespace msc::gym {
@@ -47,6 +48,7 @@ struct QuantizeReport {
   std::vector<QuantizedLayer> layers;
   std::vector<SmoothedValue> smoothed;
   std::map<std::string, std::string> achieved;  ///< by layer: precision that it runs in there
+  std::optional<KeptFloat> kept = {};           ///< if layers may stay in f32
   bool has_vnni = true;                         ///< of this machine
   std::optional<Judged> quality = {};           ///< if test samples were given
   std::string not_finite = {};                  ///< an output that is not finite, and its origin
