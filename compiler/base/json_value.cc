@@ -33,6 +33,17 @@ T ReadInteger(const json& value, const std::string& path, const Within& within, 
   return value.get<T>();
 }
 
+/// Returns "line 3, column 14" of the byte with that number, from 1. Columns count characters, of
+/// which UTF-8 continues all but the first byte with 10xxxxxx.
+std::string PlaceOf(std::string_view text, std::size_t byte) {
+  const std::string_view before = text.substr(0, byte == 0 ? 0 : std::min(byte - 1, text.size()));
+  const auto lines = std::count(before.begin(), before.end(), '\n');
+  const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0
+  const auto columns = std::count_if(before.begin() + static_cast<std::ptrdiff_t>(begin),
+                                     before.end(), [](char c) { return (c & 0xC0) != 0x80; });
+  return "line " + std::to_string(lines + 1) + ", column " + std::to_string(columns + 1);
+}
+
 }  // namespace
 
 json ParseJson(std::string_view text, const std::string& what) {
@@ -46,7 +57,7 @@ json ParseJson(std::string_view text, const std::string& what) {
     };
     return json::parse(text.begin(), text.end(), refuse_deep);
   } catch (const json::parse_error& error) {
-    throw UserError(what + " is not valid JSON at byte " + std::to_string(error.byte));
+    throw UserError(what + " is not valid JSON at " + PlaceOf(text, error.byte));
   } catch (const json::out_of_range&) {
     throw UserError(what + " holds a number that is out of range");
   }

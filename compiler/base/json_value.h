@@ -17,8 +17,8 @@
 
 namespace msc {
 
-/// Parses untrusted text, nested at most 64 levels deep. Throws UserError with `what` and the byte
-/// of the error.
+/// Parses untrusted text, nested at most 64 levels deep. Throws UserError with `what` and the line
+/// and column of the error.
 [[nodiscard]] nlohmann::json ParseJson(std::string_view text, const std::string& what);
 
 namespace detail {

@@ -90,26 +90,26 @@ TEST_P(BadOutcome, IsRefusedWithAReason) {
 
 INSTANTIATE_TEST_SUITE_P(
     Texts, BadOutcome,
-    testing::Values(BadText{"neither", "{}", "the outcome must have either 'outcome' or 'failure'"},
-                    BadText{"both", R"({"outcome":{},"failure":{"kind":"lost","detail":""}})",
-                            "the outcome must have either 'outcome' or 'failure'"},
-                    BadText{"kind", R"({"failure":{"kind":"bored","detail":""}})",
-                            "'bored' is not a kind of failure"},
-                    BadText{"null", R"({"outcome":{"quality":{"accuracy_error":null}}})",
-                            "'outcome.quality.accuracy_error' must be a number, not null"},
-                    BadText{"overflow", R"({"outcome":{"quality":{"accuracy":1e999}}})",
-                            "the outcome holds a number that is out of range"},
-                    BadText{"negative", R"({"outcome":{"latency":{"ratio":-1}}})",
-                            "'outcome.latency.ratio' is out of range"},
-                    BadText{"share", R"({"outcome":{"quality":{"accuracy":1.5}}})",
-                            "'outcome.quality.accuracy' is out of range"},
-                    BadText{
-                        "unknown", R"({"outcome":{"speed":1}})",
-                        "unknown key 'outcome.speed'; known here: latency, quality, weight_bytes, "
-                        "peak_bytes, fresh"},
-                    BadText{"fresh", R"({"outcome":{"fresh":{"accuracy":1.5}}})",
-                            "'outcome.fresh.accuracy' is out of range"},
-                    BadText{"cut", R"({"outcome":)", "the outcome is not valid JSON at byte 12"}),
+    testing::Values(
+        BadText{"neither", "{}", "the outcome must have either 'outcome' or 'failure'"},
+        BadText{"both", R"({"outcome":{},"failure":{"kind":"lost","detail":""}})",
+                "the outcome must have either 'outcome' or 'failure'"},
+        BadText{"kind", R"({"failure":{"kind":"bored","detail":""}})",
+                "'bored' is not a kind of failure"},
+        BadText{"null", R"({"outcome":{"quality":{"accuracy_error":null}}})",
+                "'outcome.quality.accuracy_error' must be a number, not null"},
+        BadText{"overflow", R"({"outcome":{"quality":{"accuracy":1e999}}})",
+                "the outcome holds a number that is out of range"},
+        BadText{"negative", R"({"outcome":{"latency":{"ratio":-1}}})",
+                "'outcome.latency.ratio' is out of range"},
+        BadText{"share", R"({"outcome":{"quality":{"accuracy":1.5}}})",
+                "'outcome.quality.accuracy' is out of range"},
+        BadText{"unknown", R"({"outcome":{"speed":1}})",
+                "unknown key 'outcome.speed'; known here: latency, quality, weight_bytes, "
+                "peak_bytes, fresh"},
+        BadText{"fresh", R"({"outcome":{"fresh":{"accuracy":1.5}}})",
+                "'outcome.fresh.accuracy' is out of range"},
+        BadText{"cut", R"({"outcome":)", "the outcome is not valid JSON at line 1, column 12"}),
     [](const auto& test) { return test.param.label; });
 
 TEST(Latency, IsSignificantOnlyWhereTheIntervalExcludesOne) {

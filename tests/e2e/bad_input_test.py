@@ -76,7 +76,7 @@ class BadInput(e2e.SearchTest):
             self.refused("put \"model\"", {"quantize": {"gym": ["default"]}})
 
     def test_a_config_that_is_no_json(self):
-        self.refused("not valid JSON at byte 11", '{"model": ')
+        self.refused("not valid JSON at line 1, column 11", '{"model": ')
 
     def test_a_config_that_would_overflow_the_stack(self):
         deep = "[" * 1000000 + "]" * 1000000

@@ -234,7 +234,7 @@ TEST(Fields, OfAJsonTextAreRefusedByName) {
   const auto refusal = [](const std::string& text) {
     return UserErrorOf([&] { (void)FromJsonText<Strings>(text, "c"); });
   };
-  EXPECT_EQ(refusal(R"({"inner":"{"})"), "'inner' is not valid JSON at byte 2");
+  EXPECT_EQ(refusal(R"({"inner":"{"})"), "'inner' is not valid JSON at line 1, column 2");
   EXPECT_EQ(refusal(R"({"inner":"{\"word\":\"c\"}"})"),
             "'inner.word' must be one of a, b, not \"c\"");
 }
@@ -275,7 +275,7 @@ const std::vector<BadConfig>& Bad() {
       {"NotList", R"({"inner":{}})", "'inner' must be a list, not {}"},
       {"NotObject", R"({"scales":[]})", "'scales' must be an object, not []"},
       {"NotNumber", R"({"scales":{"x":"1"}})", "'scales.x' must be a number, not \"1\""},
-      {"NotJson", "{", "c is not valid JSON at byte 2"},
+      {"NotJson", "{", "c is not valid JSON at line 1, column 2"},
       {"HugeNumber", R"({"share":1e999})", "c holds a number that is out of range"},
       {"Deep", std::string(100, '['), "c: JSON nested deeper than 64 levels"},
   };

@@ -84,7 +84,7 @@ TEST(PartitionRuleFile, IsRefusedWithPlaceAndRemedy) {
   const std::string one = "must have exactly one of pattern, siblings, nodes and combine";
   const std::string name = "must be 1 to 40 letters, digits, '_', '-', '.' or inner spaces";
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"{", "it: the file is not valid JSON at byte 2"},
+      {"{", "it: the file is not valid JSON at line 1, column 2"},
       {"[]", "it: '' must be an object, not []"},
       {R"j({"rule": []})j", "it: unknown key 'rule'; known here: rules, only"},
       {R"j({"rules": [{"name": "a", "patern": "Relu"}]})j",

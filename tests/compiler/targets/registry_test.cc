@@ -134,7 +134,7 @@ TEST(TargetRegistry, RefusesOptionsThatDoNotFit) {
   EXPECT_EQ(WhatGetSays(registry, "abacus:beads=glass"),
             "'abacus.beads' must be one of wood, bone, not \"glass\"");
   EXPECT_EQ(WhatGetSays(registry, "abacus:rods=ten"),
-            "option 'abacus:rods' is not valid JSON at byte 2");
+            "option 'abacus:rods' is not valid JSON at line 1, column 2");
   EXPECT_EQ(WhatGetSays(registry, "abacus:threads=0"),
             "'abacus:threads' must be an integer between 1 and 1024, not '0'");
 }

@@ -115,7 +115,7 @@ TEST_P(BadTrials, AreRefusedNamingTheKey) {
 INSTANTIATE_TEST_SUITE_P(
     Trial, BadTrials,
     ::testing::Values(
-        BadTrial{"no_json", "{", "record 4 is not valid JSON at byte 2"},
+        BadTrial{"no_json", "{", "record 4 is not valid JSON at line 1, column 2"},
         BadTrial{"list", "[]", "record 4 is not an object"},
         BadTrial{"no_trial", R"({"type":"trial"})", "record 4 has no 'trial'"},
         BadTrial{"negative",
