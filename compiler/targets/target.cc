@@ -3,8 +3,10 @@
 #include <charconv>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/base/nearest.h"
 #include "compiler/targets/program_steps.h"
 
 namespace msc {
@@ -126,9 +128,9 @@ const TargetKind& TargetRegistry::KindFor(std::string_view name) const {
   if (const auto it = absent_.find(name); it != absent_.end()) {
     throw UserError("target '" + it->first + "' is not in this build: " + it->second);
   }
-  std::string known;
-  for (const auto& [kind, unused] : kinds_) known += (known.empty() ? "" : ", ") + kind;
-  throw UserError("unknown target '" + std::string(name) + "'; known here: " + known);
+  std::vector<std::string> known;
+  for (const auto& [kind, unused] : kinds_) known.push_back(kind);
+  throw UserError("unknown target '" + std::string(name) + "'" + DidYouMean(name, known));
 }
 
 const Target& TargetRegistry::Get(std::string_view spec) const {

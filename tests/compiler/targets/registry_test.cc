@@ -164,8 +164,9 @@ TEST(TargetRegistry, FindsNothingWhereThereIsNoSuchName) {
 }
 
 TEST(TargetRegistry, SaysWhatThereIsForAnUnknownName) {
-  TargetRegistry registry;
-  EXPECT_EQ(WhatGetSays(registry, "npu"), "unknown target 'npu'; known here: ");
+  const TargetRegistry registry = WithAbacus();
+  EXPECT_EQ(WhatGetSays(registry, "npu"), "unknown target 'npu'; known: abacus");
+  EXPECT_EQ(WhatGetSays(registry, "abbacus"), "unknown target 'abbacus'; did you mean 'abacus'?");
 }
 
 TEST(TargetRegistry, SaysWhyATargetIsAbsent) {
