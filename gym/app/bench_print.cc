@@ -10,6 +10,7 @@
 
 #include "cost/measure/common_parts.h"
 #include "cost/measure/machine.h"
+#include "gym/app/json_output.h"
 #include "gym/app/step_work.h"
 
 namespace msc::gym {
@@ -225,7 +226,7 @@ void PrintJson(const BenchTitle& title, const BenchSetup& setup, const std::vect
                                   {"copy_bytes_per_second", setup.roof.copy_bytes_per_second}}},
                                 {"rows", list}};
   if (!profiles.empty()) all["parts"] = PartsJson(rows, profiles);
-  std::printf("%s\n", all.dump(2).c_str());
+  PrintJsonResult("msc-bench-1", all);
 }
 
 void PrintProfile(const BenchRow& row, const std::vector<StepTime>& times, const cost::Roof& roof) {

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gym/app/command.h"
+#include "gym/app/json_output.h"
 #include "gym/app/options.h"
 #include "gym/search/registries.h"
 
@@ -73,8 +74,7 @@ void Conformance(const Options& options, AppContext& context) {
                                    {"failed", all.failed},
                                    {"skipped", all.skipped},
                                    {"tests", rows}};
-    std::printf("%s\n",
-                report.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    PrintJsonResult("msc-conformance-1", report);
   } else {
     for (const auto& [name, tally] : groups) PrintTally(name, tally);
     PrintTally("all", all);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/fields.h"
+#include "gym/app/json_output.h"
 #include "gym/app/quality_print.h"
 #include "gym/search/losses.h"
 
@@ -48,7 +49,7 @@ void PrintDistillJson(const DistillReport& report) {
   }
   if (report.before) all["before"] = QualityJson(*report.before);
   if (report.after) all["after"] = QualityJson(*report.after);
-  std::printf("%s\n", all.dump(2).c_str());
+  PrintJsonResult("msc-distill-1", all);
 }
 
 }  // namespace msc::gym

@@ -9,6 +9,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/text.h"
 #include "gym/app/command.h"
+#include "gym/app/json_output.h"
 #include "gym/app/options.h"
 #include "gym/search/model.h"
 
@@ -42,7 +43,7 @@ void PrintJson(const Graph& graph) {
                               {"parameters", counts.parameters},
                               {"weight_bytes", counts.weight_bytes},
                               {"metadata", graph.metadata()}};
-  std::printf("%s\n", all.dump(2).c_str());
+  PrintJsonResult("msc-inspect-1", all);
 }
 
 void PrintTable(const Graph& graph) {

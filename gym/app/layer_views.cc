@@ -169,7 +169,7 @@ LayerView ViewOf(const TrackReport& report) {
   LayerView view{
       .tool = "track",
       .model = report.model,
-      .summary = "No value is beyond the tolerance.",
+      .summary = TrackVerdict(report),
       .facts = {"Tolerance: " + FormatSignificant(report.tolerance, 3) + " of a value's range."}};
   for (const cost::StageComparison& stage : report.stages) {
     LayerChart chart{.title = stage.stage + " against " + stage.reference,
@@ -184,11 +184,6 @@ LayerView ViewOf(const TrackReport& report) {
                              FormatSignificant(error.noise, 3), FormatFixed(error.cosine, 6)}};
       row.marked = stage.first == i;
       chart.rows.push_back(std::move(row));
-    }
-    if (stage.first) {
-      view.summary = "The first value beyond the tolerance is marked in each stage.";
-      view.facts.push_back(stage.stage + ": first beyond the tolerance is " +
-                           stage.errors[*stage.first].name + ".");
     }
     view.charts.push_back(std::move(chart));
   }

@@ -1,14 +1,18 @@
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/ops/op.h"
 #include "gym/app/command.h"
+#include "gym/app/json_output.h"
 #include "gym/msc_config/msc_config.h"
 #include "gym/search/config.h"
 #include "gym/search/registries.h"
@@ -134,8 +138,36 @@ void PrintConfigReference() {
   }
 }
 
+/// Prints the keys of a config for programs.
+void PrintConfigJson() {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const FieldHelp& row : DescribeFields<SearchConfig>()) {
+    rows.push_back({{"key", row.key},
+                    {"default", row.otherwise},
+                    {"allowed", row.allowed},
+                    {"meaning", row.help}});
+  }
+  PrintJsonResult("msc-list-1", nlohmann::json{{"what", "config"}, {"rows", rows}});
+}
+
+/// What can be listed.
+constexpr auto kLists = std::to_array<std::pair<const char*, const char*>>({
+    {"envs", "the spaces that a search can search"},
+    {"agents", "the search algorithms"},
+    {"targets", "the libraries that run models here, with their options"},
+    {"ops", "the operators of models"},
+    {"config", "the keys of a search's config"},
+    {"msc-config", "the keys of a config of the original MSC"},
+});
+
+void PrintLists() {
+  for (const auto& [what, summary] : kLists) std::printf("mscgym list %-12s %s\n", what, summary);
+}
+
 void List(const Options& options) {
   std::vector<Row> rows;
+  if (options.what.empty()) return PrintLists();
+  if (options.what == "config" && options.json) return PrintConfigJson();
   if (options.what == "config") return PrintConfigReference();
   if (options.what == "msc-config") {
     std::printf("%s", MscConfigReference().c_str());
@@ -146,7 +178,8 @@ void List(const Options& options) {
   if (options.what == "envs") rows = Envs();
   if (options.what == "ops") rows = Operators();
   if (options.json) {
-    std::printf("%s\n", ToJsonText(rows, 2).c_str());
+    PrintJsonResult("msc-list-1",
+                    nlohmann::json{{"what", options.what}, {"rows", WriteJson(rows)}});
     return;
   }
   for (const Row& row : rows) {
@@ -163,10 +196,10 @@ void AddList(CLI::App& app, AppContext& /*context*/) {
       "list", "List envs, agents, targets and operators, or the keys of a config");
   command
       ->add_option("what", options->what,
-                   "what to list: envs, agents, targets, ops, config or msc-config")
-      ->required()
+                   "what to list: envs, agents, targets, ops, config or msc-config; default: the "
+                   "names of these lists")
       ->check(CLI::IsMember({"envs", "agents", "targets", "ops", "config", "msc-config"}));
-  command->add_flag("--json", options->json, "print JSON; no effect on config and msc-config");
+  command->add_flag("--json", options->json, "print JSON; no effect on msc-config");
   command->footer("Example:\n  mscgym list targets");
   command->callback([options] { List(*options); });
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -5,6 +6,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
@@ -13,6 +15,8 @@
 #include "compiler/base/error.h"
 #include "cost/farm/options.h"
 #include "gym/app/command.h"
+#include "gym/app/json_output.h"
+#include "gym/app/typo.h"
 
 namespace msc::gym {
 namespace {
@@ -24,9 +28,15 @@ std::string ExecutablePath() {
   return {path.data(), static_cast<std::size_t>(length)};
 }
 
-int Complain(int code, const char* what) {
-  std::fprintf(stderr, "mscgym: %s\n", what);
+int Complain(int code, const std::string& what) {
+  std::fprintf(stderr, "mscgym: %s\n", what.c_str());
   return code;
+}
+
+/// Returns whether the caller is a program that reads JSON.
+bool AsksForJson(int argc, const char* const* argv) {
+  return std::any_of(argv, argv + argc,
+                     [](const char* word) { return std::string_view(word) == "--json"; });
 }
 
 /// Opens /dev/null for standard streams that were closed at start. Otherwise a file opened later
@@ -49,6 +59,16 @@ int Delivered(int code) {
                                         : SystemError("cannot write the output", errno);
   (void)Complain(kExitFailure, error.what());
   return code == kExitUsage ? code : kExitFailure;
+}
+
+/// Complains about a command line that does not parse; prints the help or version if asked for
+/// these.
+int Reject(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  if (error.get_exit_code() == 0) return app.exit(error);
+  const std::string hint = OptionHint(app, argc, argv);
+  (void)Complain(kExitUsage, error.what() + hint);
+  std::fprintf(stderr, "Run with --help for more information.\n");
+  return kExitUsage;
 }
 
 int Main(int argc, char** argv) {
@@ -88,17 +108,27 @@ int Main(int argc, char** argv) {
   AddConformance(app, context);
   AddMeasureChild(app, context);
   AddMeasureRegions(app, context);
+  const bool json = AsksForJson(argc, argv);
+  const auto fail = [&](int code, const std::string& what) {
+    if (json) PrintJsonError(code, what);
+    return Complain(code, what);
+  };
   try {
+    const std::string unknown = argc > 1 ? UnknownSubcommand(app, argv[1]) : "";
+    if (!unknown.empty()) throw UserError(unknown);
     app.parse(argc, argv);
     return context.exit_code;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    if (json && error.get_exit_code() != 0) {
+      PrintJsonError(kExitUsage, error.what() + OptionHint(app, argc, argv));
+    }
+    return Reject(app, error, argc, argv);
   } catch (const UserError& error) {
-    return Complain(kExitUsage, error.what());
+    return fail(kExitUsage, error.what());
   } catch (const std::bad_alloc&) {
-    return Complain(kExitFailure, "out of memory");
+    return fail(kExitFailure, "out of memory");
   } catch (const std::exception& error) {
-    return Complain(kExitFailure, error.what());
+    return fail(kExitFailure, error.what());
   }
 }
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/formatted.h"
+#include "gym/app/json_output.h"
 #include "gym/search/learned_facts.h"
 
 namespace msc::gym {
@@ -160,7 +161,27 @@ std::string Where(const PartitionOutcome& outcome) {
          Formatted("reading the model and proposing regions %.1f", outcome.seconds - s.all);
 }
 
-std::string Summary(const cost::PartitionStudyResult& result) {
+/// Returns "2 on onednn, 1 on native", in order of the first.
+std::string RegionsByTarget(const CoverProblem& problem, const cost::TimedPartition& plan) {
+  std::vector<std::pair<std::string, std::size_t>> counts;
+  for (const std::uint32_t i : plan.chosen) {
+    const std::string& target = problem.candidates[i].target;
+    const auto found =
+        std::ranges::find(counts, target, [](const auto& each) { return each.first; });
+    if (found == counts.end()) {
+      counts.emplace_back(target, 1);
+    } else {
+      ++found->second;
+    }
+  }
+  std::string text;
+  for (const auto& [target, count] : counts) {
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " on " + target;
+  }
+  return text;
+}
+
+std::string Summary(const CoverProblem& problem, const cost::PartitionStudyResult& result) {
   const cost::TimedPartition& best = result.plans[*result.best];
   if (!best.measured_micros) return best.name;
   const std::string time = Formatted("%.3f ms", best.measured_micros.value() * 1e-3);
@@ -168,8 +189,12 @@ std::string Summary(const cost::PartitionStudyResult& result) {
     return best.name + " alone is fastest: " + time +
            "; no combination of targets was faster beyond the noise";
   }
-  return best.name + ", " + std::to_string(best.chosen.size()) + " regions, is fastest: " + time +
-         Formatted(", %.3fx as fast as the fastest single target", 1 / best.ratio);
+  const std::size_t regions = best.chosen.size();
+  return best.name + " is fastest: " + time +
+         Formatted(", %.3fx as fast as the fastest single target", 1 / best.ratio) +
+         Formatted(" (95 %% interval %.3f to %.3f); ", 1 / best.ratio_high, 1 / best.ratio_low) +
+         std::to_string(regions) + (regions == 1 ? " region: " : " regions: ") +
+         RegionsByTarget(problem, best);
 }
 
 nlohmann::ordered_json Number(std::optional<double> value) {
@@ -209,7 +234,7 @@ PartitionView ViewOf(const PartitionOutcome& outcome) {
   view.model = outcome.model;
   view.machine = outcome.machine + ", " + std::to_string(outcome.threads) + " thread" +
                  (outcome.threads == 1 ? "" : "s");
-  view.summary = Summary(result);
+  view.summary = Summary(problem, result);
   view.boxes = BoxesOf(problem, result.plans[*result.best]);
   if (!result.plans[*result.best].chosen.empty()) {
     view.turns = TurnsOf(problem, result.plans[*result.best]);
@@ -392,7 +417,7 @@ void PrintPartitionJson(const PartitionOutcome& outcome, const PartitionView& vi
       {"plans", plans},
       {"regions", regions},
       {"turns", turns}};
-  std::printf("%s\n", root.dump(2).c_str());
+  PrintJsonResult("msc-partition-1", root);
 }
 
 }  // namespace msc::gym

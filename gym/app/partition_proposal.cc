@@ -12,6 +12,7 @@
 
 #include "compiler/base/formatted.h"
 #include "cost/partition/propose.h"
+#include "gym/app/json_output.h"
 
 namespace msc::gym {
 namespace {
@@ -85,7 +86,7 @@ void PrintJson(const CoverProblem& problem, const std::vector<Row>& rows, const 
       {"estimated_seconds", static_cast<double>(unknown + turns) * kSecondsEach},
       {"by_rule", by_rule},
       {"list", list}};
-  std::printf("%s\n", root.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+  PrintJsonResult("msc-partition-costs-1", root);
 }
 
 std::string CostText(const Row& row) {

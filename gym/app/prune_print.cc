@@ -7,6 +7,7 @@
 
 #include "compiler/base/fields.h"
 #include "compiler/base/formatted.h"
+#include "gym/app/json_output.h"
 #include "gym/app/quality_print.h"
 
 namespace msc::gym {
@@ -102,7 +103,7 @@ void PrintPruneJson(const PruneReport& report) {
     all["latency"] = WriteJson(*report.latency);
   }
   if (report.quality) all["quality"] = QualityJson(*report.quality);
-  std::printf("%s\n", all.dump(2).c_str());
+  PrintJsonResult("msc-prune-1", all);
 }
 
 }  // namespace msc::gym

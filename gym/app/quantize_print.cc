@@ -11,6 +11,7 @@
 #include "compiler/base/ranks.h"
 #include "compiler/pipeline/pairs.h"
 #include "cost/model/loss.h"
+#include "gym/app/json_output.h"
 #include "gym/app/quality_print.h"
 
 namespace msc::gym {
@@ -227,7 +228,7 @@ void PrintQuantizeJson(const QuantizeReport& report) {
     all["quality"] = QualityJson(report.quality->quality);
   }
   if (report.sensitivity) all["sensitivity"] = SensitivityJson(*report.sensitivity);
-  std::printf("%s\n", all.dump(2).c_str());
+  PrintJsonResult("msc-quantize-1", all);
 }
 
 }  // namespace msc::gym

@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/base/formatted.h"
+#include "gym/app/json_output.h"
 namespace msc::gym {
 namespace {
 
@@ -45,9 +47,52 @@ void PrintStage(const cost::StageComparison& stage) {
   }
 }
 
+/// Returns the value with the largest error of all stages; nothing if none was compared.
+const cost::TensorError* LargestError(const TrackReport& report) {
+  const cost::TensorError* largest = nullptr;
+  for (const cost::StageComparison& stage : report.stages) {
+    for (const cost::TensorError& error : stage.errors) {
+      if (largest == nullptr || error.relative > largest->relative) largest = &error;
+    }
+  }
+  return largest;
+}
+
+std::string StageVerdict(const cost::StageComparison& stage, double tolerance) {
+  const cost::TensorError& first = stage.errors[*stage.first];
+  std::string text = "'" + stage.stage + "' departs from '" + stage.reference + "' at value '" +
+                     first.name + "' (" + first.op +
+                     "): " + Formatted("error %.3g of its range", first.relative) +
+                     Formatted(", tolerance %.3g", tolerance);
+  if (*stage.first > 0) {
+    text += "; the value before it, '" + stage.errors[*stage.first - 1].name + "', is correct";
+  }
+  return text + ".\n";
+}
+
 }  // namespace
 
+std::string TrackVerdict(const TrackReport& report) {
+  std::string text;
+  std::size_t compared = 0;
+  for (const cost::StageComparison& stage : report.stages) {
+    compared += stage.errors.size();
+    if (stage.first) text += StageVerdict(stage, report.tolerance);
+  }
+  for (const auto& [stage, result] : report.bisections) {
+    if (result.blame != cost::Blame::kNone) text += stage + ": " + CauseText(result, stage) + "\n";
+  }
+  if (!text.empty()) return text.substr(0, text.size() - 1);
+  const cost::TensorError* largest = LargestError(report);
+  if (largest == nullptr) return "No value can be compared.";
+  return "No value departs: of " + std::to_string(compared) +
+         " comparisons, the largest error is " +
+         Formatted("%.3g of a value's range", largest->relative) + ", of '" + largest->name +
+         "' (" + largest->op + ")" + Formatted("; tolerance %.3g.", report.tolerance);
+}
+
 void PrintTrackTable(const TrackReport& report) {
+  std::printf("%s\n\n", TrackVerdict(report).c_str());
   for (const cost::StageComparison& stage : report.stages) PrintStage(stage);
   for (const auto& [stage, result] : report.bisections) {
     std::printf("%s: %s\n", stage.c_str(), CauseText(result, stage).c_str());
@@ -104,11 +149,12 @@ void PrintTrackJson(const TrackReport& report) {
     bisections.push_back(std::move(row));
   }
   const nlohmann::json all = {{"model", report.model},
+                              {"verdict", TrackVerdict(report)},
                               {"tolerance", report.tolerance},
                               {"stages", std::move(stages)},
                               {"bisections", std::move(bisections)},
                               {"left_out", report.left_out}};
-  std::printf("%s\n", all.dump(2).c_str());
+  PrintJsonResult("msc-track-1", all);
 }
 
 }  // namespace msc::gym

@@ -19,6 +19,10 @@ struct TrackReport {
   std::int64_t left_out = 0;  ///< values that did not fit into the store
 };
 
+/// Returns the result in sentences, one a line: which value of which stage departs first, or that
+/// none does and how large the largest error is; and what a bisection blames.
+[[nodiscard]] std::string TrackVerdict(const TrackReport& report);
+
 void PrintTrackTable(const TrackReport& report);
 void PrintTrackJson(const TrackReport& report);
 

@@ -17,7 +17,7 @@ def targets(library=None):
     done = subprocess.run([e2e.MSCGYM, "list", "targets", "--json"], stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=e2e.DEADLINE_S, check=True,
                           env=environment)
-    return {row["name"]: row for row in json.loads(done.stdout)}
+    return {row["name"]: row for row in json.loads(done.stdout)["rows"]}
 
 
 class ListTargets(unittest.TestCase):

@@ -19,7 +19,7 @@ def output_of(*command):
 
 class AskCosts(unittest.TestCase):
     def test_has_a_row_with_times_for_every_agent(self):
-        agents = [row["name"] for row in json.loads(output_of(MSCGYM, "list", "agents", "--json"))]
+        agents = [row["name"] for row in json.loads(output_of(MSCGYM, "list", "agents", "--json"))["rows"]]
         self.assertIn("random", agents)
         lines = output_of(ASK_COSTS, str(TRIALS), str(DECISIONS)).splitlines()
         self.assertEqual(lines[0], f"{TRIALS} trials told, {DECISIONS} decisions of 3 choices")
