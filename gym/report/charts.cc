@@ -68,8 +68,18 @@ std::vector<const ReportMark*> ByRank(std::span<const ReportMark> marks) {
 
 using Field = std::optional<double> ReportMark::*;
 
+/// Returns a logarithmic axis that shows all values, none of them negative and one above 0.
+PlotAxis LogAxis(const std::vector<double>& values) {
+  const bool zero = std::find(values.begin(), values.end(), 0) != values.end();
+  // The margin keeps the outermost marks off the frame.
+  constexpr double kMargin = 1.3;
+  return MakeLogAxis(LeastPositive(values) / kMargin,
+                     kMargin * *std::max_element(values.begin(), values.end()), zero);
+}
+
 /// Returns an axis from the smallest value to the largest that must be visible: the baseline, a
-/// margin beyond the limit, and the marks of MustShow.
+/// margin beyond the limit, and the marks of MustShow. It is logarithmic if a linear one would
+/// flatten the values.
 PlotAxis MetricAxis(const ReportInput& input, const ReportAxis& axis,
                     std::span<const ReportMark> marks, Field field) {
   std::vector<double> all;
@@ -91,6 +101,7 @@ PlotAxis MetricAxis(const ReportInput& input, const ReportAxis& axis,
   if (all.empty()) return MakeAxis(0, 1, 5);
   const double least = *std::min_element(all.begin(), all.end());
   const double high = RobustHigh(all, inside.value_or(least));
+  if (NeedsLogAxis(all, high)) return LogAxis(all);
   // The margin keeps the outermost marks off the frame.
   const double margin = (high - least) * 0.04;
   return MakeAxis(least - margin, high + margin, 6);

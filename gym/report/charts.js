@@ -20,10 +20,28 @@
   // --- zoom: the plot scales, marks and words keep their size, axes are drawn anew -------------------------------
   const makeZoom = (chart) => {
     const [left, right, top, bottom] = numbers(chart.dataset.frame);
-    const [xLow, xHigh, xFrom, xTo] = numbers(chart.dataset.x);
-    const [yLow, yHigh, yFrom, yTo] = numbers(chart.dataset.y);
-    const x = d3.scaleLinear().domain([xLow, xHigh]).range([xFrom, xTo]);
-    const y = d3.scaleLinear().domain([yLow, yHigh]).range([yFrom, yTo]);
+    // An axis is "low high from to", with "log" if it is logarithmic and "zero" if its low end stands for 0.
+    const scaleOf = (text) => {
+      const [low, high, from, to] = numbers(text);
+      const log = text.includes("log");
+      const scale = (log ? d3.scaleLog() : d3.scaleLinear()).domain([low, high]).range([from, to]);
+      return { scale, log, zero: text.includes("zero") ? low : null };
+    };
+    const { scale: x, ...xKind } = scaleOf(chart.dataset.x);
+    const { scale: y, ...yKind } = scaleOf(chart.dataset.y);
+    const yFrom = numbers(chart.dataset.y)[2];
+    const ticksOf = (axis, scale, kind, count) => {
+      if (!kind.log) return axis.ticks(count);
+      const [low, high] = scale.domain();
+      const decades = Math.log10(high / low);
+      const every = Math.max(1, Math.ceil(decades / 6));
+      const values = scale.ticks(count).filter((tick) => {
+        const power = Math.round(Math.log10(tick));
+        return decades < 2 || (Math.abs(tick / 10 ** power - 1) < 1e-6 && power % every === 0);
+      }).filter((tick) => kind.zero === null || tick > kind.zero * 2);
+      if (kind.zero !== null && low <= kind.zero * 1.0001) values.unshift(kind.zero);
+      return axis.tickValues(values).tickFormat((tick) => (tick === kind.zero ? "0" : String(Number(tick.toPrecision(2)))));
+    };
     const whole = chart.dataset.whole !== undefined;
     const ticks = chart.querySelector(".scale");
     ticks.textContent = "";
@@ -46,9 +64,10 @@
     const draw = (t) => {
       const rx = t.rescaleX(x);
       const ry = t.rescaleY(y);
-      across.call(d3.axisBottom(rx).ticks(8, whole ? "d" : undefined).tickSize(top - bottom).tickPadding(8)
-        .tickValues(whole ? rx.ticks(8).filter(Number.isInteger) : null));
-      up.call(d3.axisLeft(ry).ticks(6).tickSize(left - right).tickPadding(8));
+      const below = whole ? d3.axisBottom(rx).ticks(8, "d").tickValues(rx.ticks(8).filter(Number.isInteger))
+        : ticksOf(d3.axisBottom(rx), rx, xKind, 8);
+      across.call(below.tickSize(top - bottom).tickPadding(8));
+      up.call(ticksOf(d3.axisLeft(ry), ry, yKind, 6).tickSize(left - right).tickPadding(8));
       stretched.setAttribute("transform", t.toString());
       for (const { node, x: px, y: py, byX, byY } of moving) {
         const nx = byX ? t.applyX(px) : px;

@@ -45,12 +45,21 @@ struct TileText {
   std::string number;
   std::string unit = {};
   std::string detail = {};
+  bool bad = false;
 };
 
 Html Tile(const TileText& tile) {
-  return Markup("<div class='tile'><dt>", tile.title, "</dt><dd><strong>", tile.number,
-                " <span class='unit'>", tile.unit, "</span></strong><small>", tile.detail,
-                "</small></dd></div>");
+  constexpr std::size_t kLong = 10;  // letters that a narrow tile has no room for in large type
+  return Markup("<div class='tile", Html{tile.bad ? " bad" : ""}, "'><dt>", tile.title,
+                "</dt><dd><strong", Html{tile.number.size() > kLong ? " class='long'" : ""}, ">",
+                tile.number, " <span class='unit'>", tile.unit, "</span></strong><small>",
+                tile.detail, "</small></dd></div>");
+}
+
+/// Returns ", limit 2 ms" if the tile's metric is limited.
+std::string LimitOf(const ReportHeadline& headline, const std::string& tile) {
+  const auto limit = headline.limits.find(tile);
+  return limit == headline.limits.end() ? "" : ", " + limit->second;
 }
 
 Html SpeedTile(const ReportHeadline& headline) {
@@ -58,9 +67,9 @@ Html SpeedTile(const ReportHeadline& headline) {
   if (!speed_up) {
     return Tile({"Speed-up", FormatFixed(std::nullopt, 0), "", "not measured"});
   }
-  return Tile(
-      {"Speed-up", FormatFixed(speed_up->value, 2) + "\xC3\x97", "",
-       "95 % interval " + FormatFixed(speed_up->low, 2) + " to " + FormatFixed(speed_up->high, 2)});
+  return Tile({"Speed-up", FormatFixed(speed_up->value, 2) + "\xC3\x97", "",
+               "95 % interval " + FormatFixed(speed_up->low, 2) + " to " +
+                   FormatFixed(speed_up->high, 2) + LimitOf(headline, "Speed-up")});
 }
 
 /// Shows both latencies with the decimals that the reference needs.
@@ -68,7 +77,21 @@ Html LatencyTile(const ReportHeadline& headline) {
   const auto reference = IfFinite(headline.reference_ms);
   const int digits = !reference || *reference >= 100 ? 1 : *reference >= 10 ? 2 : 3;
   return Tile({"Latency", FormatFixed(headline.latency_ms, digits), "ms",
-               "was " + FormatFixed(reference, digits) + " ms"});
+               "was " + FormatFixed(reference, digits) + " ms" + LimitOf(headline, "Latency")});
+}
+
+/// Returns calls per second one after the other, with 3 digits: "497".
+std::string Rate(double ms) {
+  const double rate = 1e3 / ms;
+  return rate >= 100 ? FormatFixed(rate, 0) : FormatSignificant(rate, 3);
+}
+
+Html ThroughputTile(const ReportHeadline& headline) {
+  const auto latency = IfFinite(headline.latency_ms);
+  const auto reference = IfFinite(headline.reference_ms);
+  if (!latency || !reference || *latency <= 0 || *reference <= 0) return {};
+  return Tile({"Throughput", Rate(*latency), "calls/s",
+               "one after the other, was " + Rate(*reference) + " calls/s"});
 }
 
 std::string Signed(double value, int digits) {
@@ -88,12 +111,44 @@ Html AccuracyTile(const ReportHeadline& headline) {
                FormatPercent(accuracy, 2) + ", was " + FormatPercent(reference, 2)});
 }
 
+/// Returns the title of a tile in the case of its neighbours.
+std::string Capital(std::string title) {
+  if (!title.empty() && title[0] >= 'a' && title[0] <= 'z') {
+    title[0] = static_cast<char>(title[0] - 'a' + 'A');
+  }
+  return title;
+}
+
 Html LossTiles(const ReportHeadline& headline) {
   Html tiles;
   for (const ReportLoss& loss : headline.losses) {
-    tiles += Tile({loss.title, loss.number, "", loss.detail});
+    tiles += Tile({Capital(loss.title), loss.number, "", loss.detail, loss.bad});
   }
   return tiles;
+}
+
+Html GuardTile(const ReportHeadline& headline) {
+  if (headline.guard.empty()) return {};
+  const bool bad = !headline.suspicions.empty();
+  return Tile({"Guard", bad ? "suspicious" : "passed", "", headline.guard, bad});
+}
+
+/// Shows the best configuration beside the uncompressed model on other targets.
+Html ComparedTiles(const ReportHeadline& headline) {
+  Html tiles;
+  for (const ReportLoss& compared : headline.compared) {
+    tiles += Tile({compared.title, compared.number, "", compared.detail});
+  }
+  return tiles;
+}
+
+Html MemoryTile(const ReportHeadline& headline) {
+  const auto bytes = IfFinite(headline.peak_bytes);
+  if (!bytes) return {};
+  const auto reference = IfFinite(headline.reference_peak_bytes);
+  return Tile({"Memory for activations", FormatBytes(bytes), "",
+               (reference ? "was " + FormatBytes(reference) : std::string("of one call")) +
+                   LimitOf(headline, "Memory for activations")});
 }
 
 /// Lists what makes the result suspicious.
@@ -109,8 +164,9 @@ Html SizeTile(const ReportHeadline& headline) {
   const auto bytes = IfFinite(headline.weight_bytes);
   const auto reference = IfFinite(headline.reference_weight_bytes);
   if (!bytes || !reference || *reference <= 0) return {};
-  return Tile({"Weights", Signed((*bytes / *reference - 1) * 100, 0), "%",
-               FormatBytes(bytes) + ", was " + FormatBytes(reference)});
+  return Tile(
+      {"Weights", Signed((*bytes / *reference - 1) * 100, 0), "%",
+       FormatBytes(bytes) + ", was " + FormatBytes(reference) + LimitOf(headline, "Weights")});
 }
 
 Html EnergyTile(const ReportHeadline& headline) {
@@ -119,7 +175,7 @@ Html EnergyTile(const ReportHeadline& headline) {
   if (!joules || !reference || *reference <= 0) return {};
   return Tile({"Energy", Signed((*joules / *reference - 1) * 100, 0), "%",
                FormatSignificant(*joules * 1e3, 3) + " mJ per call, was " +
-                   FormatSignificant(*reference * 1e3, 3) + " mJ"});
+                   FormatSignificant(*reference * 1e3, 3) + " mJ" + LimitOf(headline, "Energy")});
 }
 
 Html TrialTile(std::span<const ReportMark> marks) {
@@ -189,11 +245,15 @@ Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks
   } else {
     tiles += SpeedTile(headline);
     tiles += LatencyTile(headline);
+    tiles += ThroughputTile(headline);
+    tiles += ComparedTiles(headline);
   }
   tiles += AccuracyTile(headline);
   tiles += LossTiles(headline);
+  tiles += GuardTile(headline);
   tiles += EnergyTile(headline);
   tiles += SizeTile(headline);
+  tiles += MemoryTile(headline);
   tiles += TrialTile(marks);
   Html from;
   if (!headline.configuration.empty()) {

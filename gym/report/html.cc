@@ -141,6 +141,13 @@ std::string WithoutStart(const std::string& text, std::size_t most) {
   return std::string(kEllipsis) + text.substr(start);
 }
 
+std::string WithoutMiddle(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const std::size_t end = most / 2;
+  const std::string back = WithoutStart(text, end + kEllipsis.size()).substr(kEllipsis.size());
+  return WithoutEnd(text, most - end) + back;
+}
+
 std::string FormatExact(std::optional<double> value) {
   value = IfFinite(value);
   if (!value) return "";

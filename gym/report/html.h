@@ -39,6 +39,8 @@ struct Html {
 /// ellipsis.
 [[nodiscard]] std::string WithoutEnd(const std::string& text, std::size_t most);
 [[nodiscard]] std::string WithoutStart(const std::string& text, std::size_t most);
+/// Does the same with the middle: names of layers often differ in both ends.
+[[nodiscard]] std::string WithoutMiddle(const std::string& text, std::size_t most);
 
 namespace detail {
 

@@ -96,8 +96,11 @@ Pole OfMetric(const ReportInput& input, const ReportAxis& axis, std::span<const 
     if (MustShow(input, mark)) usual = std::max(usual, values.back());
   }
   const double low = values.empty() ? 0 : *std::min_element(values.begin(), values.end());
+  const double most = values.empty() ? 0 : *std::max_element(values.begin(), values.end());
   // Outliers lie at the end of the axis, except those that must be visible.
-  pole.axis = MakeAxis(low, RobustHigh(values, std::max(usual, low)), 4);
+  const double high = RobustHigh(values, std::max(usual, low));
+  pole.axis = NeedsLogAxis(values, high) ? MakeLogAxis(LeastPositive(values), most, low == 0)
+                                         : MakeAxis(low, high, 4);
   return pole;
 }
 
@@ -119,6 +122,21 @@ std::vector<Pole> Poles(const ReportInput& input, std::span<const ReportMark> ma
     poles.push_back(OfMetric(input, input.quality, marks, &ReportMark::quality));
   }
   return poles;
+}
+
+/// Returns the names of the choices of a pole at `x`, or its ticks.
+Html PoleTicks(const Pole& pole, double x) {
+  Html ticks;
+  const auto add = [&](double value, const std::string& text) {
+    ticks += Markup("<text class='tick above' x='", x - 5, "' y='", pole.axis.PixelOf(value) + 4,
+                    "' text-anchor='end'>", text, "</text>");
+  };
+  for (std::size_t k = 0; k < pole.labels.size(); ++k) {
+    add(static_cast<double>(k), WithoutStart(pole.labels[k], kMaxLabel));
+  }
+  if (!pole.labels.empty()) return ticks;
+  for (const double tick : pole.axis.ticks) add(tick, pole.axis.TickText(tick));
+  return ticks;
 }
 
 int Rank(const ReportMark& mark) {
@@ -174,13 +192,14 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
   if (drawn.empty() || input.decisions.empty()) return {};
   std::vector<Pole> poles = Poles(input, marks);
   const PlotFrame frame{
-      .width = 1240, .height = 340, .left = 70, .right = 1170, .top = 40, .bottom = 300};
+      .width = 1240, .height = 340, .left = 125, .right = 1180, .top = 40, .bottom = 300};
   const double step =
       (frame.right - frame.left) / std::max(1.0, static_cast<double>(poles.size()) - 1);
-  Html svg = Markup("<svg class='plot' id='parallel' viewBox='0 0 ", frame.width, " ", frame.height,
-                    "' data-brush='", frame.top, " ", frame.bottom,
+  Html svg = Markup("<svg class='plot broad' id='parallel' viewBox='0 0 ", frame.width, " ",
+                    frame.height, "' data-brush='", frame.top, " ", frame.bottom,
                     "' role='group' aria-label='Choices and results, one line for each trial'>");
-  // The axes, with the names of choices or with ticks.
+  // The axes, with the names of choices or with ticks; these lie above the lines of trials.
+  Html ticks;
   for (std::size_t i = 0; i < poles.size(); ++i) {
     Pole& pole = poles[i];
     pole.axis.from = frame.bottom;
@@ -191,15 +210,7 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
         "'/><text class='title' x='", x, "' y='20' text-anchor='middle' data-pole='",
         pole.labels.size() < 2 ? 0.0 : std::abs(pole.axis.PixelOf(1) - pole.axis.PixelOf(0)),
         "' data-tip='", pole.title, "'>", WithoutStart(pole.title, kMaxLabel), "</text>");
-    const auto label = [&](double value, const std::string& text) {
-      svg += Markup("<text class='tick' x='", x - 5, "' y='", pole.axis.PixelOf(value) + 4,
-                    "' text-anchor='end'>", text, "</text>");
-    };
-    for (std::size_t k = 0; k < pole.labels.size(); ++k) {
-      label(static_cast<double>(k), WithoutStart(pole.labels[k], kMaxLabel));
-    }
-    if (!pole.labels.empty()) continue;
-    for (const double tick : pole.axis.ticks) label(tick, FormatFixed(tick, pole.axis.digits));
+    ticks += PoleTicks(pole, x);
   }
   // A line of each trial, broken where a value is absent.
   for (const std::size_t index : drawn) {
@@ -218,6 +229,7 @@ Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks
                   mark.best ? Html{" best' tabindex='0"} : Html{}, "' d='", path, "' data-trial='",
                   mark.number, "' data-tip='", mark.tip, "'/>");
   }
+  svg += ticks;
   return Markup(
       "<section id='threads'><h2>Choices and results</h2><p class='muted'>One line for each "
       "trial, through its choices and results",

@@ -34,7 +34,8 @@ struct LayerView {
 };
 
 /// Returns a self-contained HTML page with bars and a table for each chart. The page loads nothing
-/// and runs no script. The bars of a chart share one scale, from zero to its largest number.
+/// and runs no script. The bars of a chart share one scale, from zero to its largest number, or a
+/// logarithmic one if most of them would be stubs; a sentence replaces bars that are all equal.
 [[nodiscard]] std::string RenderLayers(const LayerView& view);
 
 }  // namespace msc::gym

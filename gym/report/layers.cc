@@ -86,7 +86,7 @@ Html LayerRow(std::size_t index, const ReportInput& input, const PrecisionColors
           ? Markup(BarCell(layer.before_ms, largest.ms, FormatSignificant(layer.before_ms, 3)),
                    BarCell(layer.after_ms, largest.ms, FormatSignificant(layer.after_ms, 3)))
           : Html{},
-      "<td>", colors.Chip(layer.chosen),
+      layer.how.empty() ? Html{"<td>"} : Html{"<td class='long'>"}, colors.Chip(layer.chosen),
       layer.how.empty() ? Html{} : Markup(" <span class='muted'>", layer.how, "</span>"),
       "</td><td>", colors.Chip(layer.achieved),
       differs ? Html{" <span class='differs'>differs</span>"} : Html{}, "</td>",

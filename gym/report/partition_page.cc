@@ -53,7 +53,7 @@ std::string Micros(std::optional<double> micros) {
 }
 
 std::string Title(const PartitionBox& box) {
-  return box.nodes.empty() ? "" : WithoutEnd(box.nodes.front(), 37);
+  return box.nodes.empty() ? "" : WithoutMiddle(box.nodes.front(), 37);
 }
 
 /// Returns the hover text of a box.
@@ -125,13 +125,14 @@ Html Drawing(const PartitionView& view) {
         "<g class='region'><title>", Hover(box), "</title><rect x='", left, "' y='", top,
         "' width='", kWidth, "' height='", kHeight, "' rx='6' fill='", colours.at(box.target),
         "'/><text x='", left + kMargin, "' y='", top + 18, "' fill='", std::string(kInk), "'>",
-        box.target, " · ", Micros(box.micros), "</text><text x='", left + kMargin, "' y='",
-        top + 35, "' fill='", std::string(kInk), "' font-size='12'>", Title(box),
+        WithoutEnd(box.target, 22), " · ", Micros(box.micros), "</text><text x='", left + kMargin,
+        "' y='", top + 35, "' fill='", std::string(kInk), "' font-size='12'>", Title(box),
         box.nodes.size() > 1 ? " + " + std::to_string(box.nodes.size() - 1) : "", "</text></g>");
   }
-  return Markup("<svg id='regions' width='", static_cast<double>(slots) * kStepX + kMargin,
-                "' height='", static_cast<double>(ranks) * kStepY + kMargin,
-                "' font-family='inherit' font-size='14'>", lines, boxes, "</svg>");
+  const double width = static_cast<double>(slots) * kStepX + kMargin;
+  const double height = static_cast<double>(ranks) * kStepY + kMargin;
+  return Markup("<svg id='regions' width='", width, "' height='", height, "' viewBox='0 0 ", width,
+                " ", height, "' font-family='inherit' font-size='14'>", lines, boxes, "</svg>");
 }
 
 Html Rows(const PartitionView& view) {
@@ -213,12 +214,16 @@ std::string Quoted(const std::string& text) {
 
 std::string RenderPartition(const PartitionView& view) {
   Html facts;
-  for (const std::string& fact : view.facts) facts += Markup("<p class='muted'>", fact, "</p>");
-  return StaticPage(view.model + " – partition",
-                    Markup("<p class='over'>partition over targets · ", view.machine, "</p><h1>",
-                           view.model, "</h1><p class='verdict'>", view.summary, "</p>", facts,
-                           Rows(view), "<section><h2>Regions by target</h2><div class='scroll'>",
-                           Drawing(view), "</div></section>", Boxes(view), Turns(view)));
+  for (const std::string& fact : view.facts) facts += Markup("<li>", fact, "</li>");
+  if (!view.facts.empty()) {
+    facts = Markup("<section id='facts'><h2>How it was found</h2><ul>", facts, "</ul></section>");
+  }
+  return StaticPage(
+      view.model + " – partition",
+      Markup("<p class='over'>partition over targets · ", view.machine, "</p><h1>", view.model,
+             "</h1><p class='verdict'>", view.summary,
+             "</p><section><h2>Regions by target</h2><div class='scroll'>", Drawing(view),
+             "</div></section>", Rows(view), Boxes(view), Turns(view), facts));
 }
 
 std::string PartitionDot(const PartitionView& view) {

@@ -54,8 +54,9 @@ struct PartitionView {
   std::vector<std::string> facts;  ///< lines about the search
 };
 
-/// Returns a self-contained HTML page: regions as boxes coloured by target, with their costs on
-/// hovering; the plans and the regions as tables. The page loads nothing and runs no script.
+/// Returns a self-contained HTML page that begins with the result: regions as boxes coloured by
+/// target, with their costs on hovering; the plans and the regions as tables. The page loads
+/// nothing and runs no script.
 [[nodiscard]] std::string RenderPartition(const PartitionView& view);
 
 /// Returns the same as a graph for Graphviz.

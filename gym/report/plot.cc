@@ -6,8 +6,19 @@
 
 namespace msc::gym {
 
+double PlotAxis::PixelOf(double value) const {
+  const double part = log ? std::log(std::max(value, low) / low) / std::log(high / low)
+                          : (value - low) / (high - low);
+  return from + part * (to - from);
+}
+
 double PlotAxis::Clamped(double value) const {
   return PixelOf(std::clamp(value, low, high));
+}
+
+std::string PlotAxis::TickText(double tick) const {
+  if (!log) return FormatFixed(tick, digits);
+  return zero && tick <= low ? "0" : FormatSignificant(tick, 1);
 }
 
 PlotAxis MakeAxis(double low, double high, int count) {
@@ -36,6 +47,51 @@ PlotAxis MakeAxis(double low, double high, int count) {
   return axis;
 }
 
+PlotAxis MakeLogAxis(double low, double high, bool zero) {
+  constexpr double kMostDecades = 12;  // smaller values are as good as 0
+  high = std::clamp(high, 1e-90, 1e100);
+  low = std::clamp(low, high * std::pow(10.0, -kMostDecades), high / 2);
+  PlotAxis axis;
+  axis.log = true;
+  axis.zero = zero;
+  // Room for the mark at 0, about one tick.
+  axis.low = zero ? low / std::max(3.0, std::pow(high / low, 0.15)) : low;
+  axis.high = high;
+  if (zero) axis.ticks.push_back(axis.low);
+  const auto decades = std::log10(high / low);
+  const int every = std::max(1, static_cast<int>(std::ceil(decades / 6)));
+  for (int power = static_cast<int>(std::floor(std::log10(low)));
+       power <= static_cast<int>(std::ceil(std::log10(high))); ++power) {
+    if (power % every != 0) continue;
+    for (const double lead : {1.0, 2.0, 5.0}) {
+      const double tick = lead * std::pow(10.0, power);
+      const bool wanted = lead == 1 || decades < 2;
+      if (wanted && tick >= low && tick <= high) axis.ticks.push_back(tick);
+    }
+  }
+  return axis;
+}
+
+double LeastPositive(const std::vector<double>& values) {
+  double least = 0;
+  for (const double value : values) {
+    if (value > 0 && (least == 0 || value < least)) least = value;
+  }
+  return least;
+}
+
+bool NeedsLogAxis(const std::vector<double>& values, double high) {
+  constexpr double kDecades = 100;
+  std::size_t low = 0;
+  double least = high;
+  for (const double value : values) {
+    if (value < 0) return false;
+    if (value <= high / 10) ++low;
+    if (value > 0) least = std::min(least, value);
+  }
+  return high > kDecades * least && 2 * low > values.size();
+}
+
 double RobustHigh(std::vector<double> values, double least) {
   if (values.empty()) return least;
   std::sort(values.begin(), values.end());
@@ -54,7 +110,8 @@ namespace {
 Html Zoom(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x, const PlotAxis& y) {
   if (!titles.zooms) return {};
   const auto range = [](const PlotAxis& axis) {
-    return Markup(FormatExact(axis.low), " ", FormatExact(axis.high), " ", axis.from, " ", axis.to);
+    return Markup(FormatExact(axis.low), " ", FormatExact(axis.high), " ", axis.from, " ", axis.to,
+                  Html{axis.log ? " log" : ""}, Html{axis.zero ? " zero" : ""});
   };
   return Markup(" data-zoom data-frame='", frame.left, " ", frame.right, " ", frame.top, " ",
                 frame.bottom, "' data-x='", range(x), "' data-y='", range(y), "'",
@@ -65,23 +122,23 @@ Html Zoom(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x, c
 
 Html OpenPlot(const PlotFrame& frame, const PlotTitles& titles, const PlotAxis& x,
               const PlotAxis& y) {
-  Html svg =
-      Markup("<svg class='plot' id='", titles.id, "' viewBox='0 0 ", frame.width, " ", frame.height,
-             "'", Zoom(frame, titles, x, y), " role='group' aria-label='", titles.description,
-             "'><defs><clipPath id='", titles.id, "-clip'><rect x='", frame.left, "' y='",
-             frame.top, "' width='", frame.right - frame.left, "' height='",
-             frame.bottom - frame.top, "'/></clipPath></defs><g class='scale'>");
+  Html svg = Markup("<svg class='plot", Html{frame.width > 1000 ? " broad" : ""}, "' id='",
+                    titles.id, "' viewBox='0 0 ", frame.width, " ", frame.height, "'",
+                    Zoom(frame, titles, x, y), " role='group' aria-label='", titles.description,
+                    "'><defs><clipPath id='", titles.id, "-clip'><rect x='", frame.left, "' y='",
+                    frame.top, "' width='", frame.right - frame.left, "' height='",
+                    frame.bottom - frame.top, "'/></clipPath></defs><g class='scale'>");
   for (const double tick : y.ticks) {
     svg += Markup("<line class='grid' x1='", frame.left, "' x2='", frame.right, "' y1='",
                   y.PixelOf(tick), "' y2='", y.PixelOf(tick), "'/><text class='tick' x='",
                   frame.left - 8, "' y='", y.PixelOf(tick) + 4, "' text-anchor='end'>",
-                  FormatFixed(tick, y.digits), "</text>");
+                  y.TickText(tick), "</text>");
   }
   for (const double tick : x.ticks) {
     svg += Markup("<line class='grid faint' x1='", x.PixelOf(tick), "' x2='", x.PixelOf(tick),
                   "' y1='", frame.top, "' y2='", frame.bottom, "'/><text class='tick' x='",
                   x.PixelOf(tick), "' y='", frame.bottom + 18, "' text-anchor='middle'>",
-                  FormatFixed(tick, x.digits), "</text>");
+                  x.TickText(tick), "</text>");
   }
   svg += Markup("</g><text class='title' x='", frame.right, "' y='", frame.bottom + 38,
                 "' text-anchor='end'>", titles.x, "</text><text class='title' x='", 4.0, "' y='",

@@ -8,25 +8,41 @@
 
 namespace msc::gym {
 
-/// A linear axis: maps values low..high to pixels from..to, with ticks at round numbers.
+/// A linear or logarithmic axis: maps values low..high to pixels from..to, with ticks at round
+/// numbers.
 struct PlotAxis {
   double low = 0;
   double high = 1;
   double from = 0;
   double to = 1;
   std::vector<double> ticks;
-  int digits = 0;  ///< decimals that the ticks need
+  int digits = 0;     ///< decimals that the ticks need
+  bool log = false;   ///< logarithmic; low > 0
+  bool zero = false;  ///< of a logarithmic axis: its low end stands for 0
 
-  [[nodiscard]] double PixelOf(double value) const {
-    return from + (value - low) / (high - low) * (to - from);
-  }
+  [[nodiscard]] double PixelOf(double value) const;
   [[nodiscard]] double Clamped(double value) const;  ///< PixelOf, clamped to the axis
-  [[nodiscard]] bool Holds(double value) const { return value >= low && value <= high; }
+  [[nodiscard]] bool Holds(double value) const {
+    return (value >= low || (zero && value >= 0)) && value <= high;
+  }
+  [[nodiscard]] std::string TickText(double tick) const;
 };
 
 /// Returns an axis from low to high (finite) with about `count` ticks at round numbers. Widens an
 /// empty range. Pixels keep their defaults.
 [[nodiscard]] PlotAxis MakeAxis(double low, double high, int count);
+
+/// Returns a logarithmic axis for positive values from `low` to `high`, with ticks at powers of
+/// ten, or at 1, 2 and 5 times these over less than two decades. With `zero` its low end stands for
+/// 0 and lies below all values.
+[[nodiscard]] PlotAxis MakeLogAxis(double low, double high, bool zero);
+
+/// Returns the smallest value above 0; 0 if there is none.
+[[nodiscard]] double LeastPositive(const std::vector<double>& values);
+
+/// Returns whether a linear axis up to `high` would flatten the values, none below 0: most would
+/// share its lowest tenth, although they span two decades or more.
+[[nodiscard]] bool NeedsLogAxis(const std::vector<double>& values, double high);
 
 /// Returns the upper end of an axis for `values`: the largest value, or less if a few outliers
 /// would squeeze everything else; the caller draws outliers at the edge. The result is at least

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,24 @@ struct ReportLoss {
   std::string title;   ///< "disagreement"
   std::string number;  ///< "1.20 %"
   std::string detail;  ///< its interval and its limit; may be empty
+  bool bad = false;    ///< beyond its limit, or suspicious
+};
+
+/// A sample that the best configuration changes most.
+struct ReportSample {
+  std::string name;     ///< "sample 17"
+  std::string change;   ///< "distillation loss 0.53 nats"
+  std::string before;   ///< decision or values of the uncompressed model; may be empty
+  std::string after;    ///< those of the best configuration; may be empty
+  std::string label;    ///< may be empty
+  std::string picture;  ///< a PNG in Base64; empty = none
+  std::string tokens;   ///< of a text; may be empty
+};
+
+/// A file of the run directory.
+struct ReportFile {
+  std::string path;  ///< relative to the page
+  std::string what;  ///< "the compressed model for ONNX Runtime and others"
 };
 
 /// Results at a glance. Absent = unknown.
@@ -51,7 +70,15 @@ struct ReportHeadline {
   std::optional<double> reference_joules = {};
   std::optional<double> weight_bytes = {};
   std::optional<double> reference_weight_bytes = {};
+  std::optional<double> peak_bytes = {};  ///< memory for activations
+  std::optional<double> reference_peak_bytes = {};
   std::vector<ReportLoss> losses = {};
+  /// Limits on other metrics, by name of the tile: "Latency" -> "limit 2 ms".
+  std::map<std::string, std::string> limits = {};
+  /// What the guard allows; empty = nothing was checked.
+  std::string guard = {};
+  /// The best configuration against the uncompressed model on other targets.
+  std::vector<ReportLoss> compared = {};
   /// What makes the result suspicious although it keeps its limits, one sentence each.
   std::vector<std::string> suspicions = {};
   std::string constraint = {};  ///< "accuracy_drop <= 0.3"; empty = unconstrained
@@ -165,6 +192,9 @@ struct ReportInput {
   std::vector<ReportFact> machine = {};  ///< CPU, threads, versions, hashes
   std::string config = {};               ///< resolved configuration, as JSON text
   std::vector<ReportCommand> commands = {};
+  std::vector<ReportCommand> shipping = {};  ///< how to use the best configuration
+  std::vector<ReportFile> files = {};        ///< of the run directory
+  std::vector<ReportSample> changed = {};    ///< the most changed one first
 };
 
 /// Returns one self-contained HTML page that loads no other file. Its content security policy

@@ -11,6 +11,12 @@ namespace msc::gym {
 /// Shows the model, the verdict as a sentence, and tiles with its numbers.
 [[nodiscard]] Html HeadlineSection(const ReportInput& input, std::span<const ReportMark> marks);
 
+/// Shows the samples that changed most. Empty without samples.
+[[nodiscard]] Html ChangedSection(const ReportInput& input);
+
+/// Shows how to use the best configuration, and links to the files of the run. Empty without both.
+[[nodiscard]] Html ShippingSection(const ReportInput& input);
+
 /// Shows the network as a strip, each layer as wide as its share of time, and the table of layers.
 /// Empty without layers.
 [[nodiscard]] Html LayerSection(const ReportInput& input);

@@ -92,13 +92,12 @@ Html FinalistRow(const ReportFinalist& finalist, const ReportInput& input, const
     means += NumberCell(shown, WithUnit(shown, input.final_axes[i]));
   }
   return Markup("<tr", finalist.feasible ? Html{} : Html{" class='infeasible'"},
-                "><td class='name'>", finalist.label, "</td>",
+                "><td class='name'>", finalist.label, Note(finalist.note), "</td>",
                 NumberCell(value, FormatFixed(value, 3) + (known ? "\xC3\x97" : "")),
                 "<td class='num'>", interval, "</td><td>", Whisker(finalist, axis, kAsFast),
                 "</td>", NumberCell(finalist.latency_ms, FormatSignificant(finalist.latency_ms, 4)),
                 means, NumberCell(finalist.weight_bytes, FormatBytes(finalist.weight_bytes)),
-                "<td>", std::string(finalist.feasible ? "yes" : "no"), "</td><td>",
-                Note(finalist.note), "</td></tr>");
+                "<td>", std::string(finalist.feasible ? "yes" : "no"), "</td></tr>");
 }
 
 /// Returns a cell with a mean and its interval, if any.
@@ -148,6 +147,16 @@ std::string SourceName(const std::string& source) {
   return source == "from" ? "earlier search" : source;
 }
 
+Html Commands(const std::vector<ReportCommand>& commands) {
+  Html html;
+  for (const ReportCommand& command : commands) {
+    html +=
+        Markup("<p class='muted'>", command.purpose, "</p><div class='command'><pre><code>",
+               command.line, "</code></pre><button type='button' class='copy'>copy</button></div>");
+  }
+  return html;
+}
+
 Html Facts(const std::vector<ReportFact>& facts) {
   Html list;
   for (const ReportFact& fact : facts) {
@@ -180,7 +189,7 @@ Html FinalistSection(const ReportInput& input) {
       "speed-up</th><th class='num'>95 % interval</th><th data-unsortable></th>"
       "<th class='num'>latency (ms)</th>",
       heads,
-      "<th class='num'>weights</th><th>feasible</th><th>note</th></tr></thead>"
+      "<th class='num'>weights</th><th>feasible</th></tr></thead>"
       "<tbody>",
       rows, "</tbody></table></div></section>");
 }
@@ -264,12 +273,12 @@ Html TrialSection(const ReportInput& input, std::span<const ReportMark> marks) {
       others += NumberCell(mark.others[i], OnAxis(mark.others[i], input.others[i], 4));
     }
     rows += Markup("<tr data-trial='", mark.number, "'", RowClass(mark), "><td class='num'>",
-                   mark.number, "</td><td>", mark.source, "</td><td>", VerdictOn(mark),
-                   mark.repeated ? Html{" (repeated)"} : Html{}, "</td>",
+                   mark.number, "</td><td class='long'>", mark.source, "</td><td class='long'>",
+                   VerdictOn(mark), mark.repeated ? Html{" (repeated)"} : Html{}, "</td>",
                    NumberCell(mark.latency, OnLatencyAxis(mark.latency, input, 4)),
                    NumberCell(mark.quality, OnAxis(mark.quality, input.quality, 4)), others,
-                   NumberCell(mark.seconds, FormatFixed(mark.seconds, 2)), "<td>", mark.choices,
-                   "</td></tr>");
+                   NumberCell(mark.seconds, FormatFixed(mark.seconds, 2)), "<td class='long'>",
+                   mark.choices, "</td></tr>");
   }
   return Markup("<section id='trials'><details><summary><h2>All ", marks.size(),
                 " trials</h2></summary><div class='scroll'><table class='sortable'><thead><tr>"
@@ -280,17 +289,28 @@ Html TrialSection(const ReportInput& input, std::span<const ReportMark> marks) {
                 "</tbody></table></div></details></section>");
 }
 
+Html ShippingSection(const ReportInput& input) {
+  if (input.shipping.empty() && input.files.empty()) return {};
+  Html files;
+  for (const ReportFile& file : input.files) {
+    files += Markup("<li><a href='", file.path, "'>", file.path, "</a> <span class='muted'>",
+                    file.what, "</span></li>");
+  }
+  if (!input.files.empty()) {
+    files = Markup(
+        "<h3>Files</h3><p class='muted'>In the folder of this page.</p><ul "
+        "class='files'>",
+        files, "</ul>");
+  }
+  return Markup("<section id='ship'><h2>How to ship it</h2>", Commands(input.shipping), files,
+                "</section>");
+}
+
 Html OriginSection(const ReportInput& input) {
   Html html;
   if (!input.commands.empty()) {
-    html += Html{"<section id='reproduce'><h2>How to reproduce</h2>"};
-    for (const ReportCommand& command : input.commands) {
-      html += Markup("<p class='muted'>", command.purpose, "</p><div class='command'><pre><code>",
-                     command.line,
-                     "</code></pre><button type='button' class='copy'>copy"
-                     "</button></div>");
-    }
-    html += Html{"</section>"};
+    html += Markup("<section id='reproduce'><h2>How to reproduce</h2>", Commands(input.commands),
+                   "</section>");
   }
   if (!input.machine.empty()) {
     html += Markup("<section id='machine'><h2>Machine and versions</h2><dl class='facts'>",

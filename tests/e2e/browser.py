@@ -106,9 +106,18 @@ class Browser:
             self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key,
                       windowsVirtualKeyCode=KEYS[key], **text)
 
-    def dark(self, on):
-        self.call("Emulation.setEmulatedMedia", features=[
-            {"name": "prefers-color-scheme", "value": "dark" if on else "light"}])
+    def resize(self, width, height):
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                  mobile=False)
+
+    def media(self, kind, dark=False):
+        """`kind` is screen or print."""
+        self.call("Emulation.setEmulatedMedia", media=kind, features=[
+            {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+
+    def screenshot(self):
+        """The whole page as a PNG in Base64."""
+        return self.call("Page.captureScreenshot", captureBeyondViewport=True)["data"]
 
     def logged(self):
         """Errors, warnings and all else on the console."""

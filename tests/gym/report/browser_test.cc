@@ -429,7 +429,8 @@ TEST_F(ReportInABrowser, ShowsTheLayersOfATool) {
       << "the largest bar is as long as can be";
   EXPECT_NE(visit.dom.find("width=\"140.00\" height=\"10\""), std::string::npos)
       << "a quarter of it";
-  EXPECT_NE(visit.dom.find("<td class=\"name\">fc \"&lt;b&gt;\"</td><td>4</td>"), std::string::npos)
+  EXPECT_NE(visit.dom.find("<td class=\"name\">fc \"&lt;b&gt;\"</td><td class=\"long\">4</td>"),
+            std::string::npos)
       << "names are text";
   EXPECT_EQ(visit.dom.find("nan"), std::string::npos);
   EXPECT_EQ(visit.dom.find("<script"), std::string::npos);

@@ -14,6 +14,7 @@
 #include "gym/report/marks.h"
 #include "gym/report/plot.h"
 #include "gym/study/importance.h"
+#include "tests/gym/report/hard_pages.h"
 #include "tests/gym/report/sample_report.h"
 
 namespace msc::gym {
@@ -232,7 +233,8 @@ TEST(Report, GreysTrialsThatMissALimitAndSaysWhich) {
   const std::string html = RenderReport(input);
   EXPECT_THAT(Part(html, "<section id='trials'", "</section>"),
               HasSubstr("<tr data-trial='2' class='infeasible'><td class='num'>2</td>"
-                        "<td>anchor:int8</td><td>misses accuracy_drop &lt;= 0.3</td>"));
+                        "<td class='long'>anchor:int8</td><td class='long'>misses accuracy_drop "
+                        "&lt;= 0.3</td>"));
   EXPECT_EQ(Count(Part(html, "<section id='front'", "</section>"), "class='infeasible'"), 0U);
   EXPECT_THAT(html, HasSubstr("\nmisses accuracy_drop &lt;= 0.3'")) << "under the pointer, too";
   EXPECT_EQ(Count(Part(html, "<section id='finalists'", "</section>"), "<tr class='infeasible'>"),
@@ -255,7 +257,7 @@ TEST(Report, SaysThatATrialWasDroppedAfterARoughMeasurement) {
   input.feasible[9] = false;
   const std::string row =
       Part(RenderReport(input), "<tr data-trial='9' class='infeasible'><td class='num'>9", "</tr>");
-  EXPECT_THAT(row, HasSubstr("<td>dropped after a rough measurement</td>"));
+  EXPECT_THAT(row, HasSubstr("<td class='long'>dropped after a rough measurement</td>"));
 }
 
 TEST(Report, DrawsTheFrontOfTheTwoAxesThatAreShown) {
@@ -607,8 +609,95 @@ TEST(Report, NeedsNothingFromOutside) {
   // D3 names itself and the namespace of SVG; that a browser asks for nothing is tested in one.
   const std::string library(ChartLibrary());
   if (!library.empty()) html.erase(html.find(library), library.size());
-  for (const char* part : {"http:", "https:", "src=", "href=", "@import", "url(http"}) {
+  for (const char* part : {"http:", "https:", "src=", "@import", "url(http"}) {
     EXPECT_THAT(html, Not(HasSubstr(part))) << part;
+  }
+  EXPECT_EQ(Count(html, "href="), Count(html, "href='#")) << "links lead within the page";
+}
+
+TEST(Report, ListsItsSections) {
+  const std::string html = RenderReport(HardReport());
+  const std::string contents = Part(html, "<nav class='contents'", "</nav>");
+  EXPECT_EQ(Count(contents, "<a href='#"), 15U);
+  for (const char* id :
+       {"charts", "finalists", "changed", "ship", "layers", "failures", "trials"}) {
+    EXPECT_THAT(contents, HasSubstr("<a href='#" + std::string(id) + "'>"));
+    EXPECT_EQ(Count(html, "<section id='" + std::string(id) + "'"), 1U) << id;
+  }
+  EXPECT_THAT(Part(RenderReport({}), "<nav class='contents'", "</nav>"),
+              Not(HasSubstr("#finalists")))
+      << "only those that are there";
+}
+
+TEST(Report, ShowsTilesForLimitsGuardMemoryAndThroughput) {
+  ReportInput input = HardReport();
+  std::string tiles = Part(RenderReport(input), "<dl class='tiles'>", "</dl>");
+  EXPECT_THAT(tiles, HasSubstr("<div class='tile bad'><dt>Guard</dt><dd><strong>suspicious"));
+  EXPECT_THAT(tiles, HasSubstr("limit 2.5 ms"));
+  EXPECT_THAT(tiles, HasSubstr("<dt>Memory for activations</dt><dd><strong>12.3 MB"));
+  EXPECT_THAT(tiles, HasSubstr("<dt>Against f32 on onnxruntime:threads=2</dt>"));
+  input.headline.latency_ms = 2;
+  input.headline.reference_ms = 400;
+  input.headline.suspicions = {};
+  tiles = Part(RenderReport(input), "<dl class='tiles'>", "</dl>");
+  EXPECT_THAT(tiles, HasSubstr("<dt>Throughput</dt><dd><strong>500 <span class='unit'>calls/s"));
+  EXPECT_THAT(tiles, HasSubstr("was 2.50 calls/s"));
+  EXPECT_THAT(tiles, HasSubstr("<div class='tile'><dt>Guard</dt><dd><strong>passed"));
+}
+
+TEST(Report, ShowsPicturesThatAreOnlyPictures) {
+  ReportInput input = SampleReport(5);
+  input.changed = {{.name = "Sample 1",
+                    .change = "0.5 nats",
+                    .before = "<3>",
+                    .after = "4",
+                    .label = "",
+                    .picture = "iVBORw0KGgo=",
+                    .tokens = ""},
+                   {.name = "Sample 2",
+                    .change = "",
+                    .before = "",
+                    .after = "",
+                    .label = "",
+                    .picture = "x' onerror='alert(1)",
+                    .tokens = ""}};
+  const std::string part = Part(RenderReport(input), "<section id='changed'", "</section>");
+  EXPECT_THAT(part, HasSubstr("<img alt='Sample 1' src='data:image/png;base64,iVBORw0KGgo='>"));
+  EXPECT_THAT(part, HasSubstr("<dt>before</dt><dd>&lt;3&gt;</dd>"));
+  EXPECT_THAT(part, Not(HasSubstr("onerror")));
+  EXPECT_EQ(Count(part, "<img"), 1U);
+}
+
+TEST(LogAxis, IsUsedWhereALinearOneFlattensMost) {
+  EXPECT_TRUE(NeedsLogAxis({0, 1e-5, 2e-5, 1e-4, 1e-3, 1}, 1));
+  EXPECT_FALSE(NeedsLogAxis({0.1, 0.4, 0.6, 1}, 1));
+  EXPECT_FALSE(NeedsLogAxis({-1e-3, 1e-5, 1e-4, 1}, 1)) << "gains have no logarithm";
+  EXPECT_FALSE(NeedsLogAxis({0, 0, 0, 1}, 1)) << "zeros alone span no decades";
+}
+
+TEST(LogAxis, PlacesDecadesEvenlyAndZeroAtItsEnd) {
+  PlotAxis axis = MakeLogAxis(1e-4, 1, true);
+  axis.from = 0;
+  axis.to = 100;
+  const double step = axis.PixelOf(1e-1) - axis.PixelOf(1e-2);
+  EXPECT_NEAR(axis.PixelOf(1e-2) - axis.PixelOf(1e-3), step, 1e-9);
+  EXPECT_GT(axis.PixelOf(1e-4), 5) << "above 0";
+  EXPECT_EQ(axis.PixelOf(0), 0);
+  EXPECT_TRUE(axis.Holds(0));
+  EXPECT_FALSE(axis.Holds(2));
+  EXPECT_EQ(axis.TickText(axis.ticks.front()), "0");
+  EXPECT_EQ(axis.TickText(axis.ticks.back()), "1");
+  EXPECT_EQ(axis.ticks.size(), 6U);
+}
+
+TEST(LogAxis, TakesAnyRange) {
+  for (const double low : {0.0, 1e-300, 1e-6, 1.0}) {
+    for (const double high : {1e-300, 1.0, 1e100}) {
+      const PlotAxis axis = MakeLogAxis(low, high, true);
+      EXPECT_GT(axis.low, 0);
+      EXPECT_LT(axis.low, axis.high);
+      EXPECT_LT(axis.ticks.size(), 20U);
+    }
   }
 }
 
