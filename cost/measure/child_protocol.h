@@ -14,13 +14,14 @@
 #include "compiler/base/within.h"
 #include "compiler/strategy/strategy.h"
 #include "cost/model/outcome.h"
+#include "cost/quality/changed_samples.h"
 
 namespace msc::cost {
 
 /// What a child that measures is to do.
-enum class ChildMode : std::uint8_t { kFit, kQuality, kLatency, kProfile };
-inline constexpr std::array<std::string_view, 4> kChildModes = {"fit", "quality", "latency",
-                                                                "profile"};
+enum class ChildMode : std::uint8_t { kFit, kQuality, kLatency, kProfile, kChanged };
+inline constexpr std::array<std::string_view, 5> kChildModes = {"fit", "quality", "latency",
+                                                                "profile", "changed"};
 
 }  // namespace msc::cost
 
@@ -37,15 +38,16 @@ namespace msc::cost {
 struct ChildRequest {
   std::string folder;  ///< prepared folder
   ChildMode mode = ChildMode::kQuality;
-  std::vector<Strategy> strategies;  ///< candidates; exactly one for kFit and kQuality
+  std::vector<Strategy> strategies;  ///< candidates; exactly one for kFit, kQuality and kChanged
   std::string weights;       ///< folder with <digest>.weights, to read and write fitted weights
-  std::int64_t first = 0;    ///< quality: number of the first sample
+  std::int64_t first = 0;    ///< quality, changed: number of the first sample
   std::int64_t samples = 0;  ///< quality: number of samples; 0 = all from the first one on
   std::int64_t most = 0;     ///< quality: most samples while the verdict is undecided
   /// Quality: samples from this number on are held out and also judged separately; 0 = none.
   std::int64_t held_out = 0;
   std::int64_t repeats = 1;  ///< of the whole latency measurement, or of profiled runs
   std::int64_t part = 1;     ///< latency: divides the rounds and the time
+  std::string loss;          ///< changed: loss to measure the change of a sample by
   static void Fields(auto& self, auto& visit) {
     visit("folder", self.folder, "prepared folder");
     visit("mode", self.mode, "what to do");
@@ -59,6 +61,7 @@ struct ChildRequest {
           Within{0, 1e9});
     visit("repeats", self.repeats, "number of repeats of all measurements", Within{1, 1e6});
     visit("part", self.part, "divisor of rounds and time", Within{1, 1000});
+    visit("loss", self.loss, "loss to measure the change of a sample by");
   }
 };
 
@@ -98,11 +101,14 @@ struct ChildAnswer {
   std::vector<Result<Outcome>> outcomes;  ///< by strategy
   std::vector<Profile> profiles;          ///< of the uncompressed model, then of each strategy
   std::vector<Strategy> fitted;  ///< kFit: the fitted candidate; a failed fit is in `outcomes`
+  /// kChanged: the samples that the candidate changes most; a failure is in `outcomes`.
+  std::vector<ChangedSample> changed;
   std::optional<std::string> user_error;  ///< why the request was rejected
   static void Fields(auto& self, auto& visit) {
     visit("outcomes", self.outcomes, "results of the measurement");
     visit("profiles", self.profiles, "times of steps");
     visit("fitted", self.fitted, "the candidate with all values that samples determine");
+    visit("changed", self.changed, "the samples that changed most");
     visit("user_error", self.user_error, "why the request is invalid");
   }
 };

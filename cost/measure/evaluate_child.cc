@@ -146,6 +146,29 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   return outcome;
 }
 
+/// Finds the samples from `request.first` on that the candidate changes most.
+void FindChanged(const Context& context, const ChildRequest& request, ChildAnswer& answer) {
+  constexpr std::size_t kMost = 8;
+  auto built = Build(context, request.strategies[0], context.folder.settings.batch);
+  if (!built.ok()) {
+    answer.outcomes.emplace_back(built.failure());
+    return;
+  }
+  ChangeMeter meter(context.folder.forms, request.loss, kMost);
+  const RowRange rows{request.first, context.folder.samples - request.first};
+  const std::vector<Tensor> reference = LoadReference(context.folder, rows);
+  ForEachBatch(built.value(), LoadInputs(context.folder, rows),
+               [&](std::int64_t first, std::span<const Tensor> outputs) {
+                 std::vector<Tensor> wanted;
+                 for (const Tensor& output : reference) {
+                   wanted.push_back(Rows(output, first, outputs.front().dims()[0]));
+                 }
+                 meter.Add(rows.first + first, wanted, outputs);
+                 return BatchVerdict::kGoOn;
+               });
+  answer.changed = meter.Largest();
+}
+
 /// A built candidate with the inputs and outputs of its calls.
 struct Runner {
   BuiltCandidate built;
@@ -299,7 +322,8 @@ ChildAnswer AnswerRequest(ChildRequest request, const TargetRegistry& targets) {
   context.targets = &targets;
   UseThreads(context.folder.settings.threads);
   ChildAnswer answer;
-  const bool of_one = request.mode == ChildMode::kFit || request.mode == ChildMode::kQuality;
+  const bool of_one = request.mode == ChildMode::kFit || request.mode == ChildMode::kQuality ||
+                      request.mode == ChildMode::kChanged;
   if (of_one && request.strategies.size() != 1) {
     throw UserError(StringForm<ChildMode>::Write(request.mode) + " is asked of one strategy");
   }
@@ -312,6 +336,9 @@ ChildAnswer AnswerRequest(ChildRequest request, const TargetRegistry& targets) {
       break;
     case ChildMode::kLatency:
       answer.outcomes = MeasureLatencies(context, request);
+      break;
+    case ChildMode::kChanged:
+      FindChanged(context, request, answer);
       break;
     case ChildMode::kProfile:
       answer.profiles.reserve(request.strategies.size() + 1);

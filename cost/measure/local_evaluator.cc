@@ -42,6 +42,7 @@ bool Complete(const ChildAnswer& answer, const ChildRequest& request) {
   if (request.mode == ChildMode::kProfile) return answer.profiles.size() == wanted + 1;
   if (request.mode == ChildMode::kFit && answer.outcomes.empty())
     return answer.fitted.size() == wanted;
+  if (request.mode == ChildMode::kChanged && answer.outcomes.empty()) return true;
   return answer.outcomes.size() == wanted;
 }
 
@@ -74,7 +75,7 @@ double RunMs(const PreparedFolder& folder, std::int64_t samples) {
 /// model, without the planned time of timing.
 double OwnMs(const ChildRequest& request, const PreparedFolder& folder) {
   const auto models = static_cast<double>(request.strategies.size() + 1);
-  if (request.mode == ChildMode::kQuality) {
+  if (request.mode == ChildMode::kQuality || request.mode == ChildMode::kChanged) {
     const std::int64_t rest = std::max<std::int64_t>(folder.samples - request.first, 0);
     const std::int64_t asked = request.samples == 0 ? rest : request.samples;
     // One build for the batch, one for the sizes of a single sample.
@@ -329,6 +330,24 @@ std::optional<Result<Outcome>> LocalEvaluator::Judge(const Strategy& strategy,
   request.first = samples.first;
   request.held_out = samples.held_out;
   return AskQuality(strategy, std::move(request), stop);
+}
+
+Result<std::vector<ChangedSample>> LocalEvaluator::FindChanged(const Strategy& strategy,
+                                                               std::int64_t first,
+                                                               const std::string& loss,
+                                                               const Stop& stop) {
+  ChildRequest request;
+  request.folder = folder_.path;
+  request.mode = ChildMode::kChanged;
+  request.strategies = {strategy};
+  request.first = first;
+  request.loss = loss;
+  auto answer = Ask(request, stop);
+  if (!answer) return std::vector<ChangedSample>();
+  if (!answer->ok()) return answer->failure();
+  if (answer->value().outcomes.empty()) return std::move(answer->value().changed);
+  const Result<Outcome>& outcome = answer->value().outcomes[0];
+  return outcome.ok() ? Nonsense() : outcome.failure();
 }
 
 std::vector<Result<Outcome>> LocalEvaluator::TimeTogether(std::vector<Strategy> strategies,

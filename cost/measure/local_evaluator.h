@@ -85,6 +85,12 @@ class LocalEvaluator final : public Evaluator {
                                                      const JudgedSamples& samples,
                                                      const std::function<bool()>& stop = {});
 
+  /// Returns the samples, from number `first` on, whose outputs a fitted strategy changes most
+  /// (changed_samples.h): at most 8, measured by `loss`. Empty if stopped.
+  [[nodiscard]] Result<std::vector<ChangedSample>> FindChanged(
+      const Strategy& strategy, std::int64_t first, const std::string& loss,
+      const std::function<bool()>& stop = {});
+
   /// Times fitted strategies under the same conditions: interleaved in one child, three times.
   /// Returns outcomes in order, with empty quality; no outcomes if stopped.
   [[nodiscard]] std::vector<Result<Outcome>> TimeTogether(std::vector<Strategy> strategies,

@@ -12,7 +12,9 @@ constexpr double kTimesTheLimit = 3;
 /// A map loses more of its IoU than of its decisions: most positions are background.
 constexpr double kTimesForIou = 5;
 
-double LargestDisagreement(const QualityLimits& limits, const Guard& guard) {
+}  // namespace
+
+double DisagreementBound(const QualityLimits& limits, const Guard& guard) {
   if (guard.disagreement) return *guard.disagreement;
   double most = kGuardDisagreement;
   for (const auto& [name, limit] : limits) {
@@ -22,6 +24,8 @@ double LargestDisagreement(const QualityLimits& limits, const Guard& guard) {
   }
   return most;
 }
+
+namespace {
 
 /// A loss of an output that has a bound.
 struct Guarded {
@@ -34,7 +38,7 @@ struct Guarded {
 
 std::vector<Guarded> FindGuarded(const Quality& quality, const QualityLimits& limits,
                                  const Guard& guard) {
-  const double most = LargestDisagreement(limits, guard);
+  const double most = DisagreementBound(limits, guard);
   std::vector<Guarded> found;
   for (const OutputQuality& output : quality.outputs) {
     const auto add = [&](std::string_view name, double bound, const char* what, const char* unit) {

@@ -30,6 +30,9 @@ struct Guard {
 };
 inline constexpr double kGuardDisagreement = 2;
 
+/// Returns the percent of decisions that may change.
+[[nodiscard]] double DisagreementBound(const QualityLimits& limits, const Guard& guard);
+
 /// Returns what makes a result suspicious, one sentence for each output and loss; empty if nothing
 /// does. A limit on another loss may be kept although most decisions have changed.
 [[nodiscard]] std::vector<std::string> FindSuspicions(const Quality& quality,

@@ -15,8 +15,10 @@
 #include "gym/search/config.h"
 #include "gym/search/findings.h"
 #include "gym/search/held_out.h"
+#include "gym/search/losses.h"
 #include "gym/search/phase_time.h"
 #include "gym/search/registries.h"
+#include "gym/search/sample_view.h"
 #include "gym/search/search_result.h"
 #include "gym/search/winner.h"
 
@@ -405,6 +407,26 @@ void ProfileBest(const Inputs& in, Findings& findings) {
   if (profiles.ok()) findings.profiles = std::move(profiles).value();
 }
 
+/// Shows the samples that the best changes most, if there is time to run it on them once more.
+void ShowChanged(const Inputs& in, const Judging& judging, Findings& findings) {
+  if (findings.judged == 0 || SecondsLeft(in.time) < SecondsToJudge(in, judging)) return;
+  const Strategy& best = findings.finalists[*findings.best].strategy;
+  const auto changed = in.evaluator.FindChanged(best, findings.judged_from,
+                                                MainLossOf(in.config.objective), in.stop);
+  if (!changed.ok()) return;
+  const cost::PreparedFolder& folder = in.evaluator.folder();
+  for (const cost::ChangedSample& change : changed.value()) {
+    const cost::RowRange row{change.sample, 1};
+    const std::vector<Tensor> inputs = cost::LoadInputs(folder, row);
+    ShownSample& shown = findings.changed.emplace_back();
+    shown.change = change;
+    shown.picture = PictureOf(inputs);
+    shown.tokens = TokensOf(inputs);
+    const std::vector<std::int32_t> labels = cost::LoadLabels(folder, row);
+    if (!labels.empty()) shown.label = labels.front();
+  }
+}
+
 }  // namespace
 
 void MeasureFinalists(const SearchTask& task, const SearchConfig& config,
@@ -431,6 +453,7 @@ void MeasureFinalists(const SearchTask& task, const SearchConfig& config,
   }
   if (findings.best) {
     ProfileBest(in, findings);
+    ShowChanged(in, judging, findings);
   } else {
     findings.nearest = NearestFinalist(in.objective, findings.finalists);
   }

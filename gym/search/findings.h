@@ -80,6 +80,20 @@ struct Neighbour {
   }
 };
 
+/// A sample that the best changes much, for people.
+struct ShownSample {
+  cost::ChangedSample change;
+  std::optional<std::int32_t> label;  ///< its class, if samples are labelled
+  std::string picture;                ///< PictureOf (sample_view.h)
+  std::string tokens;                 ///< TokensOf
+  static void Fields(auto& self, auto& visit) {
+    visit("change", self.change, "which sample, and how it changed");
+    visit("label", self.label, "its label");
+    visit("picture", self.picture, "a PNG in Base64, if the input is an image");
+    visit("tokens", self.tokens, "the first numbers, if the input holds integers");
+  }
+};
+
 /// An additional training by a recipe.
 struct RecipeRepeat {
   std::uint64_t seed = 0;
@@ -135,6 +149,7 @@ struct Findings {
   std::optional<std::uint64_t> nearest;
   std::vector<Neighbour> neighbours;    ///< of the best, for decisions that no trial informs about
   std::vector<cost::Profile> profiles;  ///< of the uncompressed model and of the best
+  std::vector<ShownSample> changed;     ///< the judged samples that the best changes most
   std::int64_t timings = 3;  ///< how often finalists were timed together; 0 = only in their trials
   std::int64_t timing_part = 1;        ///< each timing took one of so many parts of the time
   std::vector<std::string> shortened;  ///< for a person: what time_budget_s left no time for
@@ -163,6 +178,7 @@ struct Findings {
           "index of the finalist nearest to the limits if none keeps them");
     visit("neighbours", self.neighbours, "the best with one decision changed");
     visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
+    visit("changed", self.changed, "samples that the best changes most");
     visit("timings", self.timings, "how often finalists were timed together; 0 = in their trials",
           Within{0, 1000});
     visit("timing_part", self.timing_part, "divisor of the time for each of these timings",

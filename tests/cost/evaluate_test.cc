@@ -524,6 +524,26 @@ TEST_F(Evaluate, TellsFreshSamplesApartByTheSameOutputs) {
   EXPECT_EQ(other.held_out, other.quality);
 }
 
+TEST_F(Evaluate, FindsTheSamplesThatChangeMost) {
+  (void)Prepare();
+  LocalEvaluator evaluator(Options());
+  EXPECT_EQ(evaluator.FindChanged(On("reference").strategy, 0, "distill_loss").value(),
+            std::vector<ChangedSample>())
+      << "the uncompressed model changes none";
+  Strategy bf16 = On("reference").strategy;
+  bf16.quantize.layers = {{"hidden", Precision::kBF16}, {"logits", Precision::kBF16}};
+  const std::vector<ChangedSample> all = evaluator.FindChanged(bf16, 0, "distill_loss").value();
+  ASSERT_EQ(all.size(), 8U);
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(all[i - 1].change, all[i].change);
+  for (const ChangedSample& changed : evaluator.FindChanged(bf16, 20, "distill_loss").value()) {
+    EXPECT_GE(changed.sample, 20);
+    EXPECT_EQ(changed.measure, "distill_loss");
+  }
+  Strategy unknown = bf16;
+  unknown.target = "broken";
+  EXPECT_THROW((void)evaluator.FindChanged(unknown, 0, "distill_loss"), UserError);
+}
+
 TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   const Graph graph = ParseGraph(kModel);
   const SampleSet samples = Samples(23);

@@ -3,14 +3,17 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "cost/model/loss.h"
+#include "cost/quality/guard.h"
 #include "envs/common/evaluation.h"
 #include "envs/quantize/quantize_config.h"
+#include "gym/report/html.h"
 #include "gym/report/report.h"
 #include "gym/search/explain.h"
 #include "gym/search/findings.h"
@@ -86,6 +89,33 @@ std::optional<double> LossOf(const Run& run, const LayerSensitivity& row) {
   return loss == row.losses.end() ? std::nullopt : std::optional(loss->second);
 }
 
+/// Returns whether the guard's bounds or a limit exclude a loss.
+bool IsBeyond(const SearchConfig& config, const std::string& name, double value) {
+  const auto limit = config.objective.subject_to.find(name);
+  if (limit != config.objective.subject_to.end() && value > limit->second) return true;
+  const cost::Guard& guard = config.quality.guard;
+  if (name == cost::kDisagreement) {
+    return value > cost::DisagreementBound(LimitsOf(config.objective), guard);
+  }
+  return name == cost::kRelativeError && guard.relative_error > 0 && value > guard.relative_error;
+}
+
+/// Returns what the guard allows: "at most 2.00 % of decisions changed, relative error at most
+/// 0.1".
+std::string GuardText(const SearchConfig& config, const cost::Quality& quality) {
+  const cost::Guard& guard = config.quality.guard;
+  std::string text;
+  if (quality.Loss(cost::kDisagreement)) {
+    const double bound = cost::DisagreementBound(LimitsOf(config.objective), guard);
+    text = "at most " + FormatLoss(cost::kDisagreement, bound) + " of the decisions may change";
+  }
+  if (guard.relative_error > 0 && quality.Loss(cost::kRelativeError)) {
+    text += (text.empty() ? "" : "; ") + std::string("relative error at most ") +
+            FormatLoss(cost::kRelativeError, guard.relative_error);
+  }
+  return text;
+}
+
 /// Adds the losses that tables show, and what makes them suspicious.
 void TellLosses(const SearchConfig& config, const cost::Quality& quality,
                 ReportHeadline& headline) {
@@ -100,9 +130,54 @@ void TellLosses(const SearchConfig& config, const cost::Quality& quality,
                                .detail = "95 %: " + FormatLoss(name, loss) +
                                          (limit == config.objective.subject_to.end()
                                               ? ""
-                                              : ", limit " + FormatLoss(name, limit->second))});
+                                              : ", limit " + FormatLoss(name, limit->second)),
+                               .bad = IsBeyond(config, name, loss.value)});
   }
+  headline.guard = GuardText(config, quality);
   headline.suspicions = SuspicionsOf(config, quality);
+}
+
+/// Adds the limits on metrics other than losses, to the tiles that show them.
+void TellLimits(const SearchSetup& setup, ReportHeadline& headline) {
+  const std::map<std::string_view, std::string> tiles = {
+      {envs::kLatency, "Speed-up"},
+      {envs::kLatencyMs, "Latency"},
+      {envs::kEnergy, "Energy"},
+      {envs::kWeightBytes, "Weights"},
+      {envs::kPeakBytes, "Memory for activations"},
+  };
+  for (const auto& [metric, limit] : setup.config.objective.subject_to) {
+    const auto tile = tiles.find(metric);
+    if (tile == tiles.end()) continue;
+    const ReportAxis axis = AxisOf(metric, setup);
+    std::string text = "limit " + FormatSignificant(limit / axis.scale, 3);
+    // These tiles show the inverse, or the change, of a ratio.
+    if (!axis.inverse.empty()) text += " of the " + metric;
+    headline.limits[tile->second] = text + (axis.unit.empty() ? "" : " ") + axis.unit;
+  }
+}
+
+/// Adds the uncompressed model on other targets, as it was timed beside the finalists.
+void TellCompared(const Run& run, double best_ms, ReportHeadline& headline) {
+  for (const Compared& compared : run.findings.compared) {
+    if (!compared.result.ok() || !compared.result.value().latency) continue;
+    const double ms = compared.result.value().latency->median_ns * 1e-6;
+    headline.compared.push_back({.title = "Against f32 on " + compared.target,
+                                 .number = FormatFixed(ms / best_ms, 2) + "\xC3\x97",
+                                 .detail = "it takes " + FormatSignificant(ms, 3) + " ms"});
+  }
+}
+
+/// Returns the memory of the uncompressed model, if a trial has measured it.
+std::optional<double> ReferencePeak(const Run& run) {
+  for (const Trial& trial : run.study.trials) {
+    const bool plain = std::all_of(trial.assignment.begin(), trial.assignment.end(),
+                                   [](std::int32_t choice) { return choice == 0; });
+    if (plain && trial.source.starts_with("anchor:") && !trial.evaluation.failure) {
+      return Metric(trial.evaluation, envs::kPeakBytes);
+    }
+  }
+  return std::nullopt;
 }
 
 ReportHeadline MakeHeadline(const Run& run) {
@@ -123,6 +198,7 @@ ReportHeadline MakeHeadline(const Run& run) {
   if (outcome.latency) {
     headline.latency_ms = outcome.latency->median_ns * 1e-6;
     headline.reference_ms = outcome.latency->reference_median_ns * 1e-6;
+    TellCompared(run, *headline.latency_ms, headline);
     if (const auto& energy = outcome.latency->energy) {
       headline.joules = energy->joules;
       headline.reference_joules = energy->reference_joules;
@@ -132,6 +208,9 @@ ReportHeadline MakeHeadline(const Run& run) {
   headline.accuracy = outcome.quality.accuracy;
   headline.reference_accuracy = outcome.quality.reference_accuracy;
   headline.weight_bytes = static_cast<double>(outcome.weight_bytes);
+  headline.peak_bytes = static_cast<double>(outcome.peak_bytes);
+  headline.reference_peak_bytes = ReferencePeak(run);
+  TellLimits(run.setup, headline);
   return headline;
 }
 
@@ -376,6 +455,71 @@ void TellOthers(const Run& run, ReportInput& input) {
   }
 }
 
+/// Returns the judged samples that the best changes most.
+std::vector<ReportSample> MakeSamples(const Run& run) {
+  if (!run.findings.best) return {};
+  std::vector<ReportSample> samples;
+  const auto& outcome = run.findings.finalists.at(*run.findings.best).result;
+  const bool several = outcome.ok() && outcome.value().quality.outputs.size() > 1;
+  for (const ShownSample& shown : run.findings.changed) {
+    const cost::ChangedSample& change = shown.change;
+    std::string measure =
+        change.measure == cost::kLargestDifference
+            ? "up to " + FormatSignificant(change.change, 3)
+            : cost::TitleOf(change.measure) + " " + FormatLoss(change.measure, change.change);
+    if (several) measure += " of '" + change.output + "'";
+    samples.push_back({.name = "Sample " + std::to_string(change.sample + 1),
+                       .change = measure,
+                       .before = change.before,
+                       .after = change.after,
+                       .label = shown.label ? std::to_string(*shown.label) : "",
+                       .picture = shown.picture,
+                       .tokens = shown.tokens});
+  }
+  return samples;
+}
+
+/// Returns the commands that use the best configuration. Paths with blanks are quoted.
+std::vector<ReportCommand> ShippingCommands(const Run& run, const std::string& best) {
+  const SearchConfig& config = run.setup.config;
+  const std::string model = ShellWord(config.model);
+  const std::string strategy = ShellWord(best + "/strategy.json");
+  std::vector<ReportCommand> commands = {
+      {"run the compiled model on this machine; without --input it gets random numbers",
+       "mscgym run " + ShellWord(best + "/artefact")},
+      {"compile it on another machine with the same kind of CPU",
+       "mscgym compile " + model + " --strategy " + strategy + " --out artefact"},
+      {"open it in ONNX Runtime",
+       "python3 -c " + ShellWord("import onnxruntime; print([each.name for each in "
+                                 "onnxruntime.InferenceSession(\"" +
+                                 best + "/model.onnx\").get_inputs()])")}};
+  const Strategy& chosen = run.findings.finalists.at(*run.findings.best).strategy;
+  if (chosen.partition.empty()) {
+    commands.push_back(
+        {"write it as C++ that builds without dependencies",
+         "mscgym export " + model + " --strategy " + strategy + " --to cpp --out model_cpp"});
+    commands.push_back(
+        {"time it beside the uncompressed model and ONNX Runtime",
+         "mscgym bench " + model + " --precision none --strategy " + strategy + " --peer"});
+  }
+  return commands;
+}
+
+/// Adds how to use the best configuration, and the files of the run directory.
+void TellShipping(const Run& run, const RunPaths& paths, ReportInput& input) {
+  if (run.findings.best) {
+    input.shipping = ShippingCommands(run, paths.best());
+    input.files = {{"best/model.onnx", "the compressed model, for ONNX Runtime and other tools"},
+                   {"best/strategy.json", "all decisions, for mscgym compile and export"},
+                   {"best/artefact/", "the compiled model, for mscgym run and the C++ library"}};
+  }
+  if (!run.finished) return;
+  input.files.push_back({"results.json", "what the final phase measured"});
+  input.files.push_back({"pareto.json", "the Pareto set"});
+  input.files.push_back({"sensitivity.csv", "the loss of each decision alone"});
+  input.files.push_back({"trials.journal", "all that the search recorded"});
+}
+
 /// Fills in the parts of a report that only a search of compressed models has.
 void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.headline = MakeHeadline(run);
@@ -408,13 +552,9 @@ void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.timed = TimedText(run.findings);
   input.judged = JudgedText(run.findings);
   input.left_out = RejectedText(run);
+  input.changed = MakeSamples(run);
   input.tasks = MakeTasks(run);
-  input.commands.push_back({"compile the best configuration",
-                            "mscgym compile " + run.setup.config.model + " --strategy " +
-                                paths.best() + "/strategy.json --out artefact"});
-  input.commands.push_back(
-      {"run the compiled model",
-       "mscgym run " + paths.best() + "/artefact --input image.npy --out outputs"});
+  TellShipping(run, paths, input);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <ctime>
+#include <string_view>
 
 namespace msc::gym {
 
@@ -12,6 +13,18 @@ std::string NowText() {
   std::array<char, 40> text{};
   std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &utc);
   return text.data();
+}
+
+std::string ShellWord(const std::string& text) {
+  constexpr std::string_view kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%";
+  if (!text.empty() && text.find_first_not_of(kPlain) == std::string::npos) return text;
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c;
+    if (c == '\'') quoted += "\\''";
+  }
+  return quoted + "'";
 }
 
 std::optional<Measured> SpeedUp(const cost::Outcome& outcome) {

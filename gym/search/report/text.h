@@ -14,4 +14,7 @@ namespace msc::gym {
 /// Returns the speed-up relative to the uncompressed model; nothing if not measured.
 [[nodiscard]] std::optional<Measured> SpeedUp(const cost::Outcome& outcome);
 
+/// Returns text as one word of a POSIX shell, quoted only if it must be.
+[[nodiscard]] std::string ShellWord(const std::string& text);
+
 }  // namespace msc::gym
