@@ -103,6 +103,7 @@ Calibrator::Calibrator(const Graph& graph) {
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
     wanted.insert({layer.input, layer.output});
     if (!layer.residual.empty()) wanted.insert(layer.residual);
+    if (!layer.inner.empty() && wanted.insert(layer.inner).second) inner_.insert(layer.inner);
   }
   const Groups groups = RangeGroups(graph);
   const auto take = [&](ValueId value) {
@@ -145,8 +146,12 @@ std::map<std::string, TensorScale> Calibrator::Scales(const CalibrationOptions& 
     if (!is_new) it->second.Merge(histogram);
   }
   std::map<std::string, TensorScale> scales;
+  CalibrationOptions of_inner = options;
+  of_inner.affine = true;
+  of_inner.bits = 8;
   for (const std::string& name : names_) {
-    scales.emplace(name, ScaleOf(ranges.at(range_of_.find(name)->second), options));
+    scales.emplace(name, ScaleOf(ranges.at(range_of_.find(name)->second),
+                                 inner_.contains(name) ? of_inner : options));
   }
   return scales;
 }

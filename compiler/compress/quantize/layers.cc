@@ -6,6 +6,19 @@
 #include "compiler/passes/chain.h"
 
 namespace msc {
+namespace {
+
+/// See QuantizableLayer::inner.
+std::string InnerValue(const Graph& graph, const LayerChain& chain) {
+  if (!graph.node(chain.producer).Is("Conv")) return "";
+  const std::string& op = chain.activation.op;
+  const bool bounds = op.empty() || op == "Relu" || op == "Clip";
+  if (chain.residual_add == kNoNode && bounds) return "";
+  const NodeId last = chain.bias_add == kNoNode ? chain.producer : chain.bias_add;
+  return graph.value(graph.node(last).outputs.front()).name;
+}
+
+}  // namespace
 
 std::vector<QuantizableLayer> FindQuantizableLayers(const Graph& graph) {
   std::vector<QuantizableLayer> layers;
@@ -20,6 +33,7 @@ std::vector<QuantizableLayer> FindQuantizableLayers(const Graph& graph) {
       const ValueId residual = graph.node(chain.residual_add).inputs[chain.residual_input];
       layer.residual = graph.value(residual).name;
     }
+    layer.inner = InnerValue(graph, chain);
     layer.allowed = {Precision::kF32, Precision::kBF16, Precision::kInt8};
     layers.push_back(std::move(layer));
   }
@@ -33,7 +47,7 @@ std::map<std::string, TensorScale> ScalesNeeded(std::span<const QuantizableLayer
   for (const QuantizableLayer& layer : layers) {
     const auto precision = precisions.find(layer.name);
     if (precision == precisions.end() || precision->second != Precision::kInt8) continue;
-    for (const std::string& tensor : {layer.input, layer.output, layer.residual}) {
+    for (const std::string& tensor : {layer.input, layer.output, layer.residual, layer.inner}) {
       const auto it = scales.find(tensor);
       if (it != scales.end()) needed.insert(*it);
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,13 +22,16 @@ struct QuantizableLayer {
   std::string input;   ///< name of the activation that it reads
   std::string output;  ///< name of the value that leaves its fused group (after activation and add)
   std::string residual;  ///< name of the other operand of a fused residual Add; may be empty
+  /// Name of what a Conv makes in front of a residual Add, or of an activation other than Relu and
+  /// Clip; else empty. Our targets do not round this value, but other runtimes do (reader.h).
+  std::string inner = {};
   std::vector<Precision> allowed;  ///< contains kF32; in the order of the enum
 };
 /// Returns all layers of `graph` whose precision can be chosen.
 [[nodiscard]] std::vector<QuantizableLayer> FindQuantizableLayers(const Graph& graph);
 
 /// Returns those of `scales` that a plan with these precisions (by layer name) needs: the scales of
-/// what its int8 layers read, write and add.
+/// what its int8 layers read, write and add, and of their inner values.
 [[nodiscard]] std::map<std::string, TensorScale> ScalesNeeded(
     std::span<const QuantizableLayer> layers, const PrecisionByLayer& precisions,
     const std::map<std::string, TensorScale>& scales);
@@ -106,7 +110,7 @@ struct CalibrationOptions {
 /// Collects ranges of tensors of a graph over batches and turns them into scales.
 class Calibrator {
  public:
-  /// Collects the inputs, outputs and residuals of all quantizable layers.
+  /// Collects the inputs, outputs, residuals and inner values of all quantizable layers.
   explicit Calibrator(const Graph& graph);
   /// Returns the names of tensors to observe, in graph order.
   [[nodiscard]] const std::vector<std::string>& tensors() const noexcept { return names_; }
@@ -115,9 +119,10 @@ class Calibrator {
   /// Returns the scale of every tensor: u8 with zero point 0 if no value was negative; else
   /// symmetric i8, or, with options.affine, u8 from the least to the largest value within the
   /// range. Tensors share one range along MaxPool, Concat, Reshape and other operators that only
-  /// move values, so that no requantization is needed there. Scales are normal floats; a tensor of
-  /// zeros gets 1. UserError if a tensor was never observed or had values that are not
-  /// finite; it names the tensor.
+  /// move values, so that no requantization is needed there. Inner values of layers, which only
+  /// other runtimes round, have 8 bits and a zero point whatever the options say. Scales are normal
+  /// floats; a tensor of zeros gets 1. UserError if a tensor was never observed or had values that
+  /// are not finite; it names the tensor.
   [[nodiscard]] std::map<std::string, TensorScale> Scales(const CalibrationOptions& options) const;
   /// Works as Scales(options), but values in `others` (by name) have options of their own.
   /// UserError if such a value was not observed; it names the value.
@@ -131,6 +136,7 @@ class Calibrator {
   std::vector<std::string> names_;
   std::map<std::string, StreamingHistogram, std::less<>> histograms_;
   std::map<std::string, std::string, std::less<>> range_of_;  ///< group that shares a range
+  std::set<std::string, std::less<>> inner_;                  ///< inner values of layers
 };
 
 /// Returns the range method of each value, by name, if layers choose methods
