@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/compress/quantize/qdq.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/compress/quantize/storage.h"
 #include "compiler/compress/quantize/weights.h"
@@ -20,17 +21,6 @@ namespace {
 
 [[noreturn]] void Reject(const std::string& what) {
   throw UserError("quantize plan: " + what);
-}
-
-/// The range of the integers of an activation.
-struct Levels {
-  std::int64_t least = 0;
-  std::int64_t most = 0;
-};
-Levels LevelsOf(const TensorScale& scale) {
-  const std::int64_t count = std::int64_t{1} << scale.bits;
-  const std::int64_t least = scale.dtype == "u8" ? 0 : -count / 2;
-  return {least, least + count - 1};
 }
 
 void CheckScale(const std::string& name, const TensorScale& scale) {
@@ -89,65 +79,11 @@ LayerPrecisions ReadPrecisions(const QuantizePlan& plan, const Graph& graph,
   return precisions;
 }
 
-/// Returns the node behind the producer of `value`: nodes are inserted there, so that every reader
-/// can be redirected.
-NodeId PlaceAfter(const Graph& graph, ValueId value) {
-  const auto& order = graph.order();
-  const auto producer = std::find(order.begin(), order.end(), graph.producer(value));
-  const auto next = producer == order.end() ? order.begin() : producer + 1;
-  return next == order.end() ? kNoNode : *next;
-}
-
-/// Adds a node behind the producer of its first input. Its output has the shape of that input.
-ValueId AddNode(const std::string& name, const char* op, std::vector<ValueId> inputs, DType dtype,
-                Graph& graph, AttrMap attrs = {}) {
-  const NodeId place = PlaceAfter(graph, inputs[0]);
-  ValueType type = graph.type(inputs[0]);
-  type.dtype = dtype;
-  const ValueId made = graph.AddValue(graph.FreeValueName(name), std::move(type));
-  graph.AddNode({.name = graph.FreeNodeName(name),
-                 .op = op,
-                 .domain = "",
-                 .inputs = std::move(inputs),
-                 .outputs = {made},
-                 .captures = {},
-                 .attrs = std::move(attrs)},
-                place);
-  return made;
-}
-
-/// Clips `value` to the levels of `scale`: QuantizeLinear itself saturates only at 8 bits.
-ValueId AddClip(ValueId value, const TensorScale& scale, Graph& graph) {
-  const std::string stem = graph.value(value).name;
-  const Levels levels = LevelsOf(scale);
-  const auto bound = [&](std::int64_t level, const char* suffix) {
-    const float at = static_cast<float>(level - scale.zero_point) * static_cast<float>(scale.scale);
-    return AddNamedConstant(graph, stem, suffix, Tensor::From<float>(DType::kF32, {}, {&at, 1}));
-  };
-  const ValueId least = bound(levels.least, "_least");
-  const ValueId most = bound(levels.most, "_most");
-  return AddNode(stem + "_cut", "Clip", {value, least, most}, DType::kF32, graph);
-}
-
-ValueId AddQuantization(ValueId value, const TensorScale& scale, Graph& graph) {
-  const std::string stem = graph.value(value).name;
-  const DType dtype = scale.dtype == "u8" ? DType::kU8 : DType::kI8;
-  const auto step = static_cast<float>(scale.scale);
-  Tensor zero(dtype, {});
-  zero.MutableRaw().front() = static_cast<std::byte>(scale.zero_point);
-  const ValueId s =
-      AddNamedConstant(graph, stem, "_scale", Tensor::From<float>(DType::kF32, {}, {&step, 1}));
-  const ValueId z = AddNamedConstant(graph, stem, "_zero_point", std::move(zero));
-  const ValueId cut = scale.bits == 8 ? value : AddClip(value, scale, graph);
-  const ValueId q = AddNode(stem + "_quantized", "QuantizeLinear", {cut, s, z}, dtype, graph);
-  return AddNode(stem + "_dequantized", "DequantizeLinear", {q, s, z}, DType::kF32, graph);
-}
-
 ValueId AddCasts(ValueId value, Graph& graph) {
   const std::string stem = graph.value(value).name;
   const auto cast = [&](ValueId from, const char* suffix, DType to) {
-    return AddNode(stem + suffix, "Cast", {from}, to, graph,
-                   {{"to", static_cast<std::int64_t>(to)}});
+    return AddBehind(stem + suffix, "Cast", {from}, to, graph,
+                     {{"to", static_cast<std::int64_t>(to)}});
   };
   return cast(cast(value, "_bf16", DType::kBF16), "_f32", DType::kF32);
 }
