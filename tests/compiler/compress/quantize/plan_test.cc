@@ -510,6 +510,8 @@ TEST(ApplyQuantizePlan, MeansTheSameToOnnxRuntimeWhereABiasDwarfsItsWeights) {
   Canonicalize(graph);
   QuantizePlan plan = Everything(graph, Precision::kInt8);
   plan.activations = Calibrate(graph);
+  // 8 bits would overflow in ONNX Runtime on CPUs without VNNI.
+  for (const auto& [layer, precision] : plan.layers) plan.weights[layer] = {.bits = 7};
   Graph applied = graph;
   ApplyQuantizePlan(plan, applied);
   testing::ExpectSameNumbers(graph, applied, 0.1);
