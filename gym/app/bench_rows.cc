@@ -11,16 +11,15 @@
 #include "compiler/base/file.h"
 #include "compiler/base/formatted.h"
 #include "compiler/base/rng.h"
-#include "compiler/codegen/onnx/export.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/partition/generate/origins.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/export_onnx.h"
 #include "compiler/pipeline/observe.h"
 #include "compiler/pipeline/samples.h"
 #include "cost/model/closeness.h"
 #include "cost/track/finite.h"
-#include "gym/app/bench_qdq.h"
 #include "gym/app/input_files.h"
 #include "gym/app/layer_kind.h"
 #include "gym/app/not_finite.h"
@@ -77,13 +76,6 @@ double RoofSeconds(const Graph& applied, const BenchSetup& setup) {
     seconds += CostOf(bound, id).flops / peak.per_second;
   }
   return seconds;
-}
-
-/// Returns the graph that every row of a variant starts from.
-Graph Applied(const Variant& variant, const BenchSetup& setup) {
-  Graph applied = ApplyStrategy(*setup.graph, variant.strategy);
-  if (variant.name == Name(Precision::kInt8)) QuantizeResidualOperands(applied);
-  return applied;
 }
 
 /// Moves an executable into the row and runs it once.
@@ -197,17 +189,6 @@ std::vector<Tensor> RandomSamples(const BenchSetup& setup) {
   return RandomInputs(types, 1);
 }
 
-/// Returns the u8 scale and zero point of the range [least, most], which includes 0. The floor
-/// keeps the scale of an empty range above 0.
-TensorScale AffineScale(float least, float most) {
-  const double step =
-      std::max((static_cast<double>(most) - static_cast<double>(least)) / 255, 1e-9);
-  return {.dtype = "u8",
-          .scale = static_cast<double>(static_cast<float>(step)),
-          .zero_point =
-              std::clamp<std::int64_t>(std::lround(-static_cast<double>(least) / step), 0, 255)};
-}
-
 /// Calibrates an int8 variant. UserError if the model cannot be calibrated.
 void Calibrate(const std::vector<Tensor>& samples, const BenchSetup& setup,
                const TargetRegistry& targets, Variant& variant) {
@@ -216,25 +197,9 @@ void Calibrate(const std::vector<Tensor>& samples, const BenchSetup& setup,
       .threads = setup.compile.threads,
       .batch = BatchSize(*setup.graph, setup.batch),
   };
-  const TensorSamples source(samples);
-  const Calibrator calibrator = ObserveActivations(*setup.graph, source, run, targets);
-  variant.strategy.quantize.activations = calibrator.Scales({.method = "minmax"});
-  variant.peer_scales = calibrator.Scales({.method = "minmax", .affine = true});
-  const std::vector<std::string> names = ValuesBetween(*setup.graph);
-  std::vector<std::pair<float, float>> ranges(names.size(), {0.0F, 0.0F});
-  ObserveValues(*setup.graph, names, source, run, targets,
-                [&](std::int64_t /*first*/, std::span<const Tensor> values) {
-                  for (std::size_t i = 0; i < names.size(); ++i) {
-                    auto& [least, most] = ranges[i];
-                    for (const float x : values[i].Values<float>()) {
-                      least = std::min(least, x);
-                      most = std::max(most, x);
-                    }
-                  }
-                });
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    variant.peer_scales.try_emplace(names[i], AffineScale(ranges[i].first, ranges[i].second));
-  }
+  variant.strategy.quantize.activations =
+      ObserveActivations(*setup.graph, TensorSamples(samples), run, targets)
+          .Scales({.method = "minmax"});
 }
 
 /// Returns the samples of one run. UserError if `samples`, read from `file`, do not fit `type`.
@@ -350,7 +315,7 @@ BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSet
     Variant own = variant;
     Strategy& strategy = own.strategy;
     if (spec != strategy.target) RunAllOn(spec, strategy);
-    const Graph applied = Applied(own, setup);
+    const Graph applied = ApplyStrategy(*setup.graph, strategy);
     const bool mixed = !strategy.partition.empty();
     const Lowered lowered = LowerFor(applied, strategy, targets, setup.compile);
     Fill(row, BuildExecutable(lowered, targets, setup.compile), setup);
@@ -373,17 +338,15 @@ BenchRow MakePeerRow(const std::string& file, const Variant& variant, const Benc
       row.why = "ONNX Runtime has no bf16 kernels for this device";
       return;
     }
-    Variant own = variant;
-    if (!own.peer_scales.empty()) own.strategy.quantize.activations = own.peer_scales;
-    Graph applied = Applied(own, setup);
-    if (!own.peer_scales.empty()) QuantizeBetween(own.peer_scales, applied);
+    const ReaderRules& reader = FindReader("onnxruntime");
+    const ReaderModel exported = ModelForReader(*setup.graph, variant.strategy, reader);
     const bool as_is = variant.name == Name(Precision::kF32) && file.ends_with(".onnx");
-    const std::string model = as_is ? ReadFile(file) : ExportOnnxBytes(applied);
+    const std::string model = as_is ? ReadFile(file) : WriteForReader(exported, reader).bytes;
     Graph bound = *setup.graph;
     InferTypes(bound, setup.compile.bindings);
     Fill(row, BuildFromOnnx(model, bound, {.threads = setup.compile.threads}), setup);
-    row.roof_seconds = RoofSeconds(applied, setup);
-    RequireFinite(applied, own.strategy, targets, setup, row);
+    row.roof_seconds = RoofSeconds(exported.graph, setup);
+    RequireFinite(exported.graph, variant.strategy, targets, setup, row);
 #else
     static_cast<void>(file);
     static_cast<void>(setup);

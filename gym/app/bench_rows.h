@@ -22,9 +22,6 @@ namespace msc::gym {
 struct Variant {
   std::string name;  ///< "f32", "bf16", "int8" or "strategy"
   Strategy strategy = {};
-  /// For int8 in ONNX Runtime's own form: scales with zero points, including those of
-  /// ValuesBetween.
-  std::map<std::string, TensorScale> peer_scales = {};
   std::string why = {};  ///< why the variant is unavailable; empty if it is available
 };
 
@@ -86,8 +83,8 @@ void ReadInputs(const std::vector<std::string>& files, BenchSetup& setup);
 [[nodiscard]] BenchRow MakeRow(const std::string& spec, const Variant& variant,
                                const BenchSetup& setup, const TargetRegistry& targets);
 
-/// Makes the row of ONNX Runtime: for f32 it runs the bytes of `file`, for other variants the QDQ
-/// model that `mscgym export` writes.
+/// Makes the row of ONNX Runtime: for f32 it runs the bytes of `file`, for other variants the model
+/// that `mscgym export --for onnxruntime` writes.
 [[nodiscard]] BenchRow MakePeerRow(const std::string& file, const Variant& variant,
                                    const BenchSetup& setup, const TargetRegistry& targets);
 /// Target name of the rows of ONNX Runtime.

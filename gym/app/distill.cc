@@ -18,7 +18,6 @@
 #include "compiler/base/file.h"
 #include "compiler/base/formatted.h"
 #include "compiler/codegen/cpp/isa.h"
-#include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/distill_state.h"
@@ -73,6 +72,7 @@ struct Options {
   std::string checkpoint;
   bool resume = false;
   std::string out;
+  std::string reader = "any";
   std::string save_strategy;
   std::string page;
   bool json = false;
@@ -292,7 +292,10 @@ void Distill(Options options, AppContext& context) {
   report.epochs = result.epochs;
   report.pairs = PairsOf(base, strategy, TensorSamples(calibration), run, targets);
   if (!options.save_strategy.empty()) SaveStrategy(strategy, options.save_strategy);
-  if (!options.out.empty()) ExportOnnx(trained, options.out);
+  if (!options.out.empty()) {
+    report.written = WriteModel(
+        base, strategy, {.original = options.model, .reader = options.reader, .file = options.out});
+  }
   if (!options.page.empty()) {
     report.layers =
         CompareLayers({teacher, base, student, ApplyStrategy(base, student.strategy), trained},
@@ -425,6 +428,7 @@ void AddDistill(CLI::App& app, AppContext& context) {
   command->add_flag("--resume", options->resume,
                     "continue where an earlier call with the same options was stopped");
   command->add_option("--out", options->out, "write the trained model to this ONNX file");
+  AddReaderOption(*command, options->reader);
   command->add_option("--save-strategy", options->save_strategy,
                       "write the student to this strategy file, and the trained weights beside it");
   command->add_option("--page", options->page,

@@ -28,10 +28,12 @@ void PrintDistillTable(const DistillReport& report) {
     std::printf("\n");
   }
   if (!report.pairs.empty()) std::printf("%s\n", report.pairs.c_str());
-  if (!report.before || !report.after) return;
-  std::printf("%lld samples\n", static_cast<long long>(report.after->samples));
-  PrintOne("before training", *report.before);
-  PrintOne("after training", *report.after);
+  if (report.before && report.after) {
+    std::printf("%lld samples\n", static_cast<long long>(report.after->samples));
+    PrintOne("before training", *report.before);
+    PrintOne("after training", *report.after);
+  }
+  if (report.written) PrintWritten(*report.written);
 }
 
 void PrintDistillJson(const DistillReport& report) {
@@ -49,6 +51,7 @@ void PrintDistillJson(const DistillReport& report) {
   }
   if (report.before) all["before"] = QualityJson(*report.before);
   if (report.after) all["after"] = QualityJson(*report.after);
+  if (report.written) all["written"] = WrittenJson(*report.written);
   PrintJsonResult("msc-distill-1", all);
 }
 

@@ -7,6 +7,7 @@
 #include "compiler/compress/distill/trainer.h"
 #include "cost/model/outcome.h"
 #include "gym/app/distill_layers.h"
+#include "gym/app/written_model.h"
 
 namespace msc::gym {
 
@@ -19,6 +20,7 @@ struct DistillReport {
   std::optional<cost::Quality> after;
   std::vector<LearnedLayer> layers;  ///< only if a page was requested
   std::string pairs;                 ///< loss by saturating pair sums (PairsText); empty = none
+  std::optional<WrittenModel> written;
 };
 
 void PrintDistillTable(const DistillReport& report);

@@ -1,7 +1,6 @@
-#include "compiler/codegen/onnx/export.h"
-
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
 #include "gym/app/options.h"
+#include "gym/app/written_model.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
 
@@ -27,7 +27,8 @@ struct Options {
   std::string to = "onnx";
   std::string strategy;
   std::string out;
-  int opset = 17;
+  std::string reader = "any";
+  std::optional<std::int64_t> opset;
   std::vector<std::string> isas;
   std::vector<std::string> inputs;
 };
@@ -73,8 +74,11 @@ void Export(const Options& options) {
     WriteCpp(options, graph, strategy);
     return;
   }
-  ExportOnnx(ApplyStrategy(graph, strategy), options.out, {.opset = options.opset});
-  std::printf("wrote %s, opset %d\n", options.out.c_str(), options.opset);
+  PrintWritten(WriteModel(graph, strategy,
+                          {.original = options.model,
+                           .reader = options.reader,
+                           .opset = options.opset,
+                           .file = options.out}));
 }
 
 }  // namespace
@@ -91,7 +95,11 @@ void AddExport(CLI::App& app, AppContext& /*context*/) {
       "--strategy", options->strategy,
       "apply this strategy; int8 layers get QuantizeLinear and DequantizeLinear nodes");
   command->add_option("--out", options->out, "file or new folder to write")->required();
-  AddSetting(*command, "--opset", options->opset, CLI::Range(7, 17), "ONNX opset");
+  AddReaderOption(*command, options->reader);
+  command
+      ->add_option("--opset", options->opset,
+                   "ONNX opset; default: the oldest from 13 on that has the model's operators")
+      ->check(CLI::Range(7, 17));
   command
       ->add_option("--isa", options->isas,
                    "cpp: instruction sets to write kernels for; the package selects one at run "
@@ -104,6 +112,8 @@ void AddExport(CLI::App& app, AppContext& /*context*/) {
   command->footer(
       "Examples:\n"
       "  mscgym export model.onnx --strategy run/best/strategy.json --out int8.onnx\n"
+      "  mscgym export model.onnx --strategy run/best/strategy.json --for onnxruntime --out "
+      "ort.onnx\n"
       "  mscgym export model.onnx --strategy run/best/strategy.json --to cpp --out model_cpp\n"
       "  mscgym export model.onnx --to cpp --isa baseline,avx2 --out model_cpp");
   command->callback([options] { Export(*options); });

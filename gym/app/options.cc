@@ -1,6 +1,7 @@
 #include "gym/app/options.h"
 
 #include "compiler/base/error.h"
+#include "compiler/compress/quantize/reader.h"
 #include "compiler/pipeline/batch.h"
 
 namespace msc::gym {
@@ -31,6 +32,14 @@ std::int64_t BatchFor(const Graph& graph, std::optional<std::int64_t> asked,
                   "; leave out " + option +
                   ", give the size in --shape, or export the model with "
                   "an open first dimension");
+}
+
+void AddReaderOption(CLI::App& command, std::string& reader) {
+  std::vector<std::string> names;
+  for (const ReaderRules& rules : AllReaders()) names.emplace_back(rules.name);
+  AddSetting(command, "--for", reader, CLI::IsMember(names),
+             "runtime that will read the ONNX file: int8 layers get the form that its integer "
+             "kernels need");
 }
 
 void AddThreadsOption(CLI::App& command, int& threads, const std::string& help) {

@@ -37,6 +37,9 @@ CLI::Option* AddSetting(CLI::App& command, const std::string& name, T& value, co
   return AddSetting(command, name, value, help)->check(check);
 }
 
+/// Adds the option --for: the runtime that will read an exported model (FindReader).
+void AddReaderOption(CLI::App& command, std::string& reader);
+
 void AddThreadsOption(CLI::App& command, int& threads,
                       const std::string& help = "number of threads");
 

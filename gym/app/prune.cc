@@ -224,7 +224,12 @@ class Pruner {
       report.latency = timer_->Measure(pruned);
     }
     if (!options_.save_plan.empty()) SaveStrategy(strategy_, options_.save_plan);
-    if (!options_.out.empty()) ExportOnnx(pruned, options_.out);
+    if (!options_.out.empty()) {
+      Strategy only_pruned = strategy_;  // a plan of a search may quantize, too
+      only_pruned.quantize = {};
+      report.written =
+          WriteModel(graph_, only_pruned, {.original = options_.model, .file = options_.out});
+    }
     if (!options_.masked.empty()) {
       Graph masked = graph_;
       MaskPrunePlan(strategy_.prune, masked);

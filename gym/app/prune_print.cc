@@ -70,6 +70,7 @@ void PrintPruneTable(const PruneReport& report) {
               Percent(report.bytes_kept, report.bytes));
   PrintTimes(report);
   if (report.quality) PrintQuality(*report.quality);
+  if (report.written) PrintWritten(*report.written);
 }
 
 void PrintPruneJson(const PruneReport& report) {
@@ -103,6 +104,7 @@ void PrintPruneJson(const PruneReport& report) {
     all["latency"] = WriteJson(*report.latency);
   }
   if (report.quality) all["quality"] = QualityJson(*report.quality);
+  if (report.written) all["written"] = WrittenJson(*report.written);
   PrintJsonResult("msc-prune-1", all);
 }
 

@@ -8,6 +8,7 @@
 #include "compiler/pipeline/prune.h"
 #include "compiler/pipeline/prune_budget.h"
 #include "cost/model/outcome.h"
+#include "gym/app/written_model.h"
 
 namespace msc::gym {
 
@@ -39,6 +40,7 @@ struct PruneReport {
   std::vector<TimedPrunePlan> tried;     ///< for a latency budget
   std::string target;                    ///< target that was timed
   std::optional<cost::Latency> latency;  ///< of the pruned model relative to the original
+  std::optional<WrittenModel> written;   ///< if requested
 };
 
 void PrintPruneTable(const PruneReport& report);

@@ -14,7 +14,6 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/codegen/cpp/isa.h"
-#include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
@@ -30,6 +29,7 @@
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/scale_table.h"
+#include "gym/app/written_model.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
@@ -48,6 +48,7 @@ struct Options {
   CalibrationRun run;
   SampleOptions samples;
   std::string out;
+  std::string reader = "any";
   std::string save_plan;
   std::string sensitivity;
   std::string scale_table;
@@ -300,7 +301,11 @@ void Quantize(Options options, AppContext& context) {
   }
   if (report.sensitivity) WriteSensitivityCsv(report.sensitivity->rows, options.sensitivity);
   if (!options.save_plan.empty()) SaveStrategy(model.strategy, options.save_plan);
-  if (!options.out.empty()) ExportOnnx(applied, options.out);
+  if (!options.out.empty()) {
+    report.written =
+        WriteModel(graph, model.strategy,
+                   {.original = options.model, .reader = options.reader, .file = options.out});
+  }
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintQuantizeJson(report) : PrintQuantizeTable(report);
   if (report.quality && report.quality->failure.empty()) {
@@ -388,6 +393,7 @@ void AddQuantize(CLI::App& app, AppContext& context) {
   AddThreadsOption(*command, options->run.threads, "number of threads of the target");
   command->add_option("--out", options->out,
                       "write the quantized model to this ONNX file, with Q/DQ nodes");
+  AddReaderOption(*command, options->reader);
   command->add_option("--save-plan", options->save_plan,
                       "write the quantization to this strategy file, and its weights beside it");
   command->add_option("--scale-table", options->scale_table,

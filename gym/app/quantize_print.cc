@@ -187,6 +187,7 @@ void PrintQuantizeTable(const QuantizeReport& report) {
   if (report.quality && report.quality->failure.empty()) {
     PrintQuality(report.quality->quality);
   }
+  if (report.written) PrintWritten(*report.written);
 }
 
 void PrintQuantizeJson(const QuantizeReport& report) {
@@ -228,6 +229,7 @@ void PrintQuantizeJson(const QuantizeReport& report) {
     all["quality"] = QualityJson(report.quality->quality);
   }
   if (report.sensitivity) all["sensitivity"] = SensitivityJson(*report.sensitivity);
+  if (report.written) all["written"] = WrittenJson(*report.written);
   PrintJsonResult("msc-quantize-1", all);
 }
 

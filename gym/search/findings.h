@@ -155,6 +155,9 @@ struct Findings {
   std::vector<std::string> shortened;  ///< for a person: what time_budget_s left no time for
   double used_s = 0;                   ///< part of time_budget_s used by then; 0 = unknown
   std::string pairs;  ///< the best's loss by saturating pair sums (PairsText); empty = none
+  /// ONNX files written for the best, or for the nearest if there is no best, by name; each with
+  /// what of the strategy it does not hold (ReaderModel::notes).
+  std::map<std::string, std::vector<std::string>> models;
   std::map<std::string, double> kept;  ///< KeptShares of the best, if it prunes
   static void Fields(auto& self, auto& visit) {
     visit("sensitivities", self.sensitivities, "losses with one decision changed alone");
@@ -186,6 +189,7 @@ struct Findings {
     visit("shortened", self.shortened, "phases that time_budget_s shortened");
     visit("used_s", self.used_s, "seconds that the search has taken so far", Within{0, 1e12});
     visit("pairs", self.pairs, "overflow of the best on CPUs without VNNI");
+    visit("models", self.models, "ONNX files written, with notes on what they do not hold");
     visit("kept", self.kept, "share of its channels that a layer of the best keeps");
   }
 };

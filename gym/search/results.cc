@@ -10,9 +10,9 @@
 #include "compiler/base/file.h"
 #include "compiler/base/formatted.h"
 #include "compiler/codegen/cpp/isa.h"
-#include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/export_onnx.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/pairs.h"
 #include "compiler/pipeline/samples.h"
@@ -65,13 +65,49 @@ std::string SensitivityCsv(const Findings& findings) {
   return csv.str();
 }
 
+/// Writes model.onnx for any reader, and model.NAME.onnx for those whose form differs from it.
+/// Returns their notes by name of the file.
+std::map<std::string, std::vector<std::string>> WriteModels(const std::string& folder,
+                                                            const Graph& graph,
+                                                            const Strategy& strategy) {
+  std::map<std::string, std::vector<std::string>> notes;
+  std::optional<Graph> plain;
+  for (const ReaderRules& reader : AllReaders()) {
+    const std::string name =
+        plain ? "model." + std::string(reader.name) + ".onnx" : std::string("model.onnx");
+    std::filesystem::remove(folder + "/" + name);  // of an earlier run before the resume
+    ReaderModel model = ModelForReader(graph, strategy, reader);
+    if (plain && SameGraph(*plain, model.graph)) continue;
+    WriteFileAtomic(folder + "/" + name, WriteForReader(model, reader).bytes);
+    notes.emplace(name, std::move(model.notes));
+    if (!plain) plain = std::move(model.graph);
+  }
+  return notes;
+}
+
+/// Returns "strategy.json, model.onnx, model.onnxruntime.onnx, artefact".
+std::string FilesText(const Findings& findings) {
+  std::string text = "strategy.json";
+  for (const auto& [name, notes] : findings.models) text += ", " + name;
+  return text + ", artefact";
+}
+
+/// Returns what model.onnx does not hold of the strategy, one line each.
+std::string LostLines(const Findings& findings) {
+  std::string lines;
+  const auto plain = findings.models.find("model.onnx");
+  if (plain == findings.models.end()) return lines;
+  for (const std::string& note : plain->second) lines += "  model.onnx: " + note + '\n';
+  return lines;
+}
+
 void WriteConfiguration(const SearchConfig& config, const std::string& folder,
-                        const Prepared& prepared, const Strategy& strategy) {
+                        const Prepared& prepared, const Strategy& strategy, Findings& findings) {
   MakeFolders(folder);
   // Remove a file of an earlier run before the resume.
   std::filesystem::remove(folder + "/strategy.weights");
   SaveStrategy(strategy, folder + "/strategy.json");
-  ExportOnnx(ApplyStrategy(*prepared.graph, strategy), folder + "/model.onnx");
+  findings.models = WriteModels(folder, *prepared.graph, strategy);
   WriteArtefact(folder + "/artefact", *prepared.graph, strategy, prepared.targets,
                 {.threads = config.threads, .bindings = BatchBindings(*prepared.graph, 1)});
 }
@@ -180,14 +216,14 @@ Findings WriteResults(const SearchTask& task, const SearchConfig& config, const 
   std::filesystem::remove_all(paths.nearest());  // left by an earlier run before the resume
   if (findings.best) {
     const Strategy& best = findings.finalists[*findings.best].strategy;
-    WriteConfiguration(config, paths.best(), prepared, best);
+    WriteConfiguration(config, paths.best(), prepared, best, findings);
     findings.pairs = PairsOf(config, prepared, best);
     task.AddFindings(*prepared.graph, best, findings);
   } else if (result.so_far) {
-    WriteConfiguration(config, paths.best(), prepared, *result.so_far);
+    WriteConfiguration(config, paths.best(), prepared, *result.so_far, findings);
   } else if (findings.nearest) {
     WriteConfiguration(config, paths.nearest(), prepared,
-                       findings.finalists[*findings.nearest].strategy);
+                       findings.finalists[*findings.nearest].strategy, findings);
   }
   WriteFileAtomic(paths.results(), ResultsJson(findings));
   return findings;
@@ -229,7 +265,8 @@ std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
             "one on these samples\n";
   }
   if (result.findings.best) {
-    text << "best: " << paths.best() << "/strategy.json, model.onnx, artefact\n";
+    text << "best: " << paths.best() << "/" << FilesText(result.findings) << '\n'
+         << LostLines(result.findings);
     const Finalist& best = result.findings.finalists[*result.findings.best];
     if (best.result.ok()) {
       const cost::Outcome& outcome = best.result.value();
@@ -243,14 +280,14 @@ std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
   } else if (result.so_far && study.best) {
     const Trial& trial = study.trials[*study.best];
     text << Line("so far: trial " + std::to_string(trial.number), trial.evaluation, losses)
-         << "best so far, not measured again: " << paths.best()
-         << "/strategy.json, model.onnx, artefact\n";
+         << "best so far, not measured again: " << paths.best() << "/" << FilesText(result.findings)
+         << '\n';
   } else if (!result.findings.finalists.empty()) {
     text << "no candidate keeps the constraints: " << ConstraintText(config.objective)
          << "; pareto.json lists the trade-offs\n";
     if (const auto nearest = result.findings.nearest) {
       text << "nearest: trial " << result.findings.finalists[*nearest].trial << ", "
-           << paths.nearest() << "/strategy.json, model.onnx, artefact\n";
+           << paths.nearest() << "/" << FilesText(result.findings) << '\n';
     }
   }
   text << UsedText(result.findings.used_s, config.time_budget_s) << '\n';

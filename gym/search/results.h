@@ -12,8 +12,8 @@
 namespace msc::gym {
 
 /// Writes results.json, pareto.json, sensitivity.csv and best/, or nearest/ if there is no best.
-/// Returns the findings with the fields that are known only after writing: pairs, and those that
-/// the task adds.
+/// Returns the findings with the fields that are known only after writing: models, pairs, and those
+/// that the task adds.
 [[nodiscard]] Findings WriteResults(const SearchTask& task, const SearchConfig& config,
                                     const RunPaths& paths, const Prepared& prepared,
                                     const SearchResult& result);

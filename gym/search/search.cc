@@ -96,8 +96,8 @@ SearchOutcome Conclude(const SearchTail::Setup& search, SearchResult found) {
   if (outcome.interrupted && result.findings.finalists.empty() && result.study.best) {
     result.so_far = BestSoFar(search.host, search.paths, search.problem, result.study);
   }
-  search.run.StoreFindings(
-      WriteResults(search.task, search.config, search.paths, search.prepared, result));
+  result.findings = WriteResults(search.task, search.config, search.paths, search.prepared, result);
+  search.run.StoreFindings(result.findings);
   outcome.decisions = search.problem.decisions();
   outcome.feasible = result.findings.best.has_value();
   if (outcome.feasible) {
