@@ -249,15 +249,18 @@ Failure JudgeSignal(const End& end, const ChildLimits& limits) {
 }
 
 /// Returns the failure of a child that ended by itself, or nothing if its status is fine.
-std::optional<Failure> JudgeStatus(const End& end, const ChildLimits& limits) {
-  if (WIFSIGNALED(end.status)) return JudgeSignal(end, limits);
+std::optional<Failure> JudgeStatus(const End& end, const ChildCommand& command) {
+  if (WIFSIGNALED(end.status)) return JudgeSignal(end, command.limits);
   const int code = WEXITSTATUS(end.status);
-  if (code == kExitOutOfMemory) return Failure{FailureKind::kOutOfMemory, "ran out of memory"};
+  const bool ours = command.reply == ChildReply::kRecord;
+  if (ours && code == kExitOutOfMemory)
+    return Failure{FailureKind::kOutOfMemory, "ran out of memory"};
   if (code != 0) return Failure{FailureKind::kCrash, "exited with " + std::to_string(code)};
   return std::nullopt;
 }
 
-std::optional<Failure> Judge(const End& end, const ChildLimits& limits) {
+std::optional<Failure> Judge(const End& end, const ChildCommand& command) {
+  const ChildLimits& limits = command.limits;
   const auto text = [](std::chrono::milliseconds time) {
     return std::to_string(time.count()) + " ms";
   };
@@ -273,7 +276,16 @@ std::optional<Failure> Judge(const End& end, const ChildLimits& limits) {
     case Ending::kExited:
       break;
   }
-  return JudgeStatus(end, limits);
+  return JudgeStatus(end, command);
+}
+
+/// Returns the answer in the bytes that a child sent before it ended well.
+Result<std::string> ReadReply(Stream& stream, ChildReply reply) {
+  if (stream.bytes.empty()) return Failure{FailureKind::kCrash, "ended without a result"};
+  if (stream.overflow) return Failure{FailureKind::kCrash, "sent a result that is too long"};
+  if (reply == ChildReply::kText) return std::move(stream.bytes);
+  if (auto payload = ParseRecord(stream.bytes)) return *std::move(payload);
+  return Failure{FailureKind::kCrash, "sent a damaged result"};
 }
 
 std::chrono::nanoseconds ToNanoseconds(const timeval& time) {
@@ -325,16 +337,13 @@ Result<ChildReport> RunChild(const ChildCommand& command, const std::function<bo
   }
   Drain(errors);
 
-  auto failure = Judge(end, command.limits);
+  auto failure = Judge(end, command);
   if (!failure) {
-    if (record.bytes.empty()) {
-      failure = Failure{FailureKind::kCrash, "ended without a result"};
-    } else if (record.overflow) {
-      failure = Failure{FailureKind::kCrash, "sent a result that is too long"};
-    } else if (auto payload = ParseRecord(record.bytes)) {
-      report.record = *std::move(payload);
+    Result<std::string> reply = ReadReply(record, command.reply);
+    if (reply.ok()) {
+      report.record = std::move(reply).value();
     } else {
-      failure = Failure{FailureKind::kCrash, "sent a damaged result"};
+      failure = reply.failure();
     }
   }
   if (failure) {

@@ -30,6 +30,10 @@ struct ChildLimits {
   std::size_t stderr_bytes = std::size_t{16} << 10U;
 };
 
+/// How a child answers: by a record (record.h) on descriptor 3, or, if it knows nothing of this
+/// program, by any text on stdout.
+enum class ChildReply : unsigned char { kRecord, kText };
+
 /// A program to run as a child. Its environment is exactly `environment`. It inherits nothing, so
 /// that no MPI variable makes it act as a rank.
 struct ChildCommand {
@@ -37,6 +41,8 @@ struct ChildCommand {
   std::vector<std::string> environment;  ///< "NAME=value"
   std::vector<int> cores;                ///< cores that it is bound to from the start; empty = any
   ChildLimits limits;
+  ChildReply reply = ChildReply::kRecord;
+  std::string folder = {};  ///< working directory; empty = that of the caller
 };
 
 /// Returns the environment of a child that computes with `threads` threads: the C locale, settings
@@ -46,7 +52,7 @@ struct ChildCommand {
 
 /// Result of a successful child.
 struct ChildReport {
-  std::string record;       ///< payload of its record
+  std::string record;       ///< payload of its record, or its text
   std::string stderr_text;  ///< end of its output on stderr
   std::chrono::nanoseconds wall{};
   std::chrono::nanoseconds cpu{};  ///< user and system time
@@ -59,20 +65,22 @@ inline constexpr int kExitOutOfMemory = 77;
 /// Returns the failure of a child that its caller stopped.
 [[nodiscard]] Failure ToldToStop();
 
-/// Runs a program that may crash, hang or misbehave, and receives one record from it.
+/// Runs a program that may crash, hang or misbehave, and receives one record or text from it.
 ///
 /// The child leads its own process group and is killed when the calling thread dies. Its stdin and
 /// stdout are /dev/null, descriptor 3 takes the record, and all other descriptors except stderr are
-/// closed. The whole group, including grandchildren, is killed in every case. The call returns when
-/// the child has ended, at a time limit, or soon after `stop` returns true (then with ToldToStop).
+/// closed; if it answers by text, stdout takes that and descriptor 3 is closed, too. The whole
+/// group, including grandchildren, is killed in every case. The call returns when the child has
+/// ended, at a time limit, or soon after `stop` returns true (then with ToldToStop).
 ///
 /// Failures:
 /// - kLost: another process ended it, by a signal that programs receive from outside (such as
 ///   SIGKILL from a person or from a kernel out of memory, or SIGTERM), or stopped it for longer
 ///   than its limit or at its deadline.
 /// - kTimeout: limits of wall-clock or processor time.
-/// - kOutOfMemory: exit status 77, by which a program reports that it got no more memory.
-/// - kCrash: any other signal or exit status; a missing, damaged or too long record.
+/// - kOutOfMemory: exit status 77, by which a program that writes records reports that it got no
+///   more memory.
+/// - kCrash: any other signal or exit status; a missing, damaged or too long record or text.
 ///
 /// SystemError if the child cannot be started. Thread-safe. Makes this process a subreaper, so that
 /// it reaps grandchildren itself and needs no init process. Builds with a sanitizer set no memory

@@ -41,11 +41,11 @@ void Descriptor::Close() {
 namespace {
 
 /// Step of setting up a child. If it fails, the child sends it to the parent as a number.
-enum class Stage : int { kDescriptors, kLimits, kCores, kExecute };
+enum class Stage : int { kDescriptors, kLimits, kCores, kFolder, kExecute };
 
 const char* Text(Stage stage) {
   constexpr std::array kTexts = {"arrange descriptors for", "set limits for", "choose cores for",
-                                 "execute"};
+                                 "enter the working directory of", "execute"};
   return kTexts.at(static_cast<std::size_t>(stage));
 }
 
@@ -121,11 +121,13 @@ void ArrangeDescriptors(const ChildPlan& plan) {
   const int errors = ::fcntl(plan.errors, F_DUPFD_CLOEXEC, kFirstFree);
   const int report = ::fcntl(plan.report, F_DUPFD_CLOEXEC, kFirstFree);
   if (null < 0 || record < 0 || errors < 0 || report < 0) Report(Stage::kDescriptors, plan.report);
-  if (::dup2(null, STDIN_FILENO) < 0 || ::dup2(null, STDOUT_FILENO) < 0 ||
+  const bool text = plan.command->reply == ChildReply::kText;
+  if (::dup2(null, STDIN_FILENO) < 0 || ::dup2(text ? record : null, STDOUT_FILENO) < 0 ||
       ::dup2(errors, STDERR_FILENO) < 0 || ::dup2(record, kRecordFd) < 0 ||
       ::dup3(report, kReportFd, O_CLOEXEC) < 0) {
     Report(Stage::kDescriptors, report);
   }
+  if (text) ::close(kRecordFd);
   constexpr unsigned kFirstOther = kReportFd + 1;
   if (::syscall(SYS_close_range, kFirstOther, ~0U, 0) == 0) return;
   // Kernels before 5.9 lack close_range.
@@ -156,6 +158,8 @@ void ArrangeDescriptors(const ChildPlan& plan) {
   // not.
   if (limits.cpu_seconds > 0) SetLimit(RLIMIT_CPU, limits.cpu_seconds, 5);
   if (limits.memory_bytes > 0 && !kSanitized) SetLimit(RLIMIT_DATA, limits.memory_bytes);
+  const std::string& folder = plan.command->folder;
+  if (!folder.empty() && ::chdir(folder.c_str()) != 0) Report(Stage::kFolder, kReportFd);
   ::execve(plan.argv[0], plan.argv.data(), plan.environment.data());
   Report(Stage::kExecute, kReportFd);
 }

@@ -213,6 +213,51 @@ TEST(RunChild, GivesTheChildNothingOfItsOwnSurroundings) {
             "env LC_ALL=C; fds 0 1 2 3; core 0; leads its group 1; int blocked 0; cores 1");
 }
 
+ChildCommand Shell(const std::string& script) {
+  ChildCommand command;
+  command.argv = {"/bin/sh", "-c", script};
+  command.reply = ChildReply::kText;
+  return command;
+}
+
+TEST(RunChild, GivesTheTextOfAProgramThatKnowsNoRecords) {
+  ChildCommand command = Shell("pwd; read line; echo got \"$line\"; echo aside >&2");
+  command.folder = "/";
+  const auto result = RunChild(command);
+  ASSERT_TRUE(result.ok()) << result.failure().detail;
+  EXPECT_EQ(result.value().record, "/\ngot \n");
+  EXPECT_EQ(result.value().stderr_text, "aside\n");
+}
+
+TEST(RunChild, GivesAProgramThatAnswersByTextNoOtherDescriptors) {
+  const auto result = RunChild(Shell("ls /proc/$$/fd | tr '\\n' ' '"));
+  ASSERT_TRUE(result.ok()) << result.failure().detail;
+  EXPECT_EQ(result.value().record, "0 1 2 ");
+}
+
+TEST(RunChild, RefusesATextThatIsTooLongAndNone) {
+  ChildCommand command = Shell("yes | head -c 100000");
+  command.limits.record_bytes = 1000;
+  EXPECT_EQ(RunChild(command).failure(),
+            (Failure{FailureKind::kCrash, "sent a result that is too long"}));
+  EXPECT_EQ(RunChild(Shell("true")).failure(),
+            (Failure{FailureKind::kCrash, "ended without a result"}));
+  // The status by which our own children say that memory ran out is any number to others.
+  EXPECT_EQ(RunChild(Shell("exit 77")).failure(), (Failure{FailureKind::kCrash, "exited with 77"}));
+}
+
+TEST(RunChild, SaysWhichFolderCannotBeEntered) {
+  ChildCommand command = Shell("true");
+  command.folder = "/no/such/folder";
+  try {
+    (void)RunChild(command);
+    FAIL() << "it ran";
+  } catch (const SystemError& error) {
+    EXPECT_STREQ(error.what(),
+                 "cannot enter the working directory of '/bin/sh': No such file or directory");
+  }
+}
+
 TEST(RunChild, SaysWhichProgramCannotBeExecuted) {
   ChildCommand command;
   command.argv = {"/no/such/program"};
