@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -229,6 +231,11 @@ OpenedArray OpenArray(const std::string& format, const std::string& array) {
   return opened;
 }
 
+void CheckNpyType(const Tensor& tensor, const std::string& path) {
+  if (IsNpyType(tensor.dtype())) return;
+  throw UserError("'" + path + "': a NumPy file cannot hold " + std::string(Name(tensor.dtype())));
+}
+
 void Append(const Tensor& values, AtomicFile& file) {
   file.Append({reinterpret_cast<const char*>(values.Raw().data()), values.bytes()});
 }
@@ -289,11 +296,7 @@ void WriteNpy(const std::string& path, const Tensor& tensor) {
 }
 
 void WriteNpyFiles(std::span<const NamedArray> arrays) {
-  for (const NamedArray& array : arrays) {
-    if (IsNpyType(array.tensor->dtype())) continue;
-    throw UserError("'" + array.path + "': a NumPy file cannot hold " +
-                    std::string(Name(array.tensor->dtype())));
-  }
+  for (const NamedArray& array : arrays) CheckNpyType(*array.tensor, array.path);
   std::vector<std::unique_ptr<AtomicFile>> files;
   for (const NamedArray& array : arrays) {
     AtomicFile& file = *files.emplace_back(std::make_unique<AtomicFile>(array.path));
@@ -317,6 +320,67 @@ void WriteNpy(const std::string& path, const SampleSource& samples, std::size_t 
     Append(rows, file);
   }
   file.Commit();
+}
+
+namespace {
+
+/// Returns the bytes in front of `dims[0]` rows, as long as those of any other number of rows.
+std::string GrowingHeader(DType dtype, Dims dims) {
+  const std::int64_t rows = std::exchange(dims.at(0), std::numeric_limits<std::int32_t>::max());
+  const std::size_t size = NpyHeaderBytes(dtype, dims).size();
+  dims[0] = rows;
+  std::string header = NpyHeaderBytes(dtype, dims);
+  // Spaces before the final newline are padding; the length of the text follows magic and version.
+  header.insert(header.size() - 1, size - header.size(), ' ');
+  constexpr std::size_t kFixed = 10;
+  header[kFixed - 2] = static_cast<char>((size - kFixed) & 0xFFU);
+  header[kFixed - 1] = static_cast<char>((size - kFixed) >> 8U);
+  return header;
+}
+
+}  // namespace
+
+NpyWriter::NpyWriter(std::string path)
+    : path_(std::move(path)), file_(path_, std::ios::binary | std::ios::trunc) {
+  if (!file_) throw SystemError("cannot write '" + path_ + "'", errno);
+}
+
+void NpyWriter::Write(std::string_view bytes) {
+  if (!file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
+    throw SystemError("cannot write '" + path_ + "'", errno);
+  }
+}
+
+void NpyWriter::Append(const Tensor& rows) {
+  if (dims_.empty()) {
+    CheckNpyType(rows, path_);
+    dtype_ = rows.dtype();
+    dims_ = rows.dims();
+    dims_.at(0) = 0;
+    Write(GrowingHeader(dtype_, dims_));
+  }
+  Dims wanted = rows.dims();
+  wanted.at(0) = dims_[0];
+  Check(rows.dtype() == dtype_ && wanted == dims_, "all pieces of an array have rows of one form");
+  dims_[0] += rows.dims()[0];
+  Write({reinterpret_cast<const char*>(rows.Raw().data()), rows.bytes()});
+}
+
+void NpyWriter::Finish() {
+  Check(!dims_.empty(), "an array file that is written has rows");
+  file_.seekp(0);
+  Write(GrowingHeader(dtype_, dims_));
+  file_.close();
+  if (!file_) throw SystemError("cannot write '" + path_ + "'", errno);
+}
+
+void CopyNpyRows(const std::string& from, const RowRange& rows, const std::string& to) {
+  constexpr std::int64_t kAtATime = 32;
+  NpyWriter writer(to);
+  for (std::int64_t done = 0; done < rows.count; done += kAtATime) {
+    writer.Append(ReadNpy(from, {rows.first + done, std::min(kAtATime, rows.count - done)}));
+  }
+  writer.Finish();
 }
 
 }  // namespace msc::cost

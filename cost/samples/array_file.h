@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
 #include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "compiler/ir/sample_source.h"
 #include "compiler/ir/tensor.h"
@@ -41,6 +43,30 @@ void WriteNpyFiles(std::span<const NamedArray> arrays);
 /// Writes all samples of one input of a model, with only some of them in memory at a time.
 /// InternalError if there are none.
 void WriteNpy(const std::string& path, const SampleSource& samples, std::size_t input = 0);
+
+/// Writes a NumPy file of rows that come in pieces, whose number is not known before the end. The
+/// file is not a valid array before Finish. For files that only this program's run needs: writing
+/// is not atomic.
+class NpyWriter {
+ public:
+  /// SystemError if the file cannot be written.
+  explicit NpyWriter(std::string path);
+  /// Appends [n, ...], of the same type and row dims in every call. UserError as WriteNpy,
+  /// SystemError if the disk is full.
+  void Append(const Tensor& rows);
+  /// Completes the header. InternalError if nothing was appended.
+  void Finish();
+
+ private:
+  void Write(std::string_view bytes);
+  std::string path_;
+  std::ofstream file_;
+  DType dtype_ = DType::kUndefined;
+  Dims dims_;
+};
+/// Writes some rows of an array file into another, with few of them in memory. The count of `rows`
+/// must not be 0. UserError as ReadNpy.
+void CopyNpyRows(const std::string& from, const RowRange& rows, const std::string& to);
 
 /// Reads rows of an IDX file of unsigned bytes, plain or gzip, as u8 [N, ...]. UserError for
 /// another magic number or element type, a file that is shorter or longer than its header says, and

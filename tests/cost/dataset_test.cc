@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <set>
 #include <span>
 #include <string>
@@ -177,6 +178,20 @@ TEST(Npy, ReadsBackEveryTypeItWrites) {
     EXPECT_EQ(ReadNpy(Folder() + "round.npy"), tensor);
     EXPECT_EQ(ReadArrayForm("npy", Folder() + "round.npy").dims, tensor.dims());
   }
+}
+
+TEST(Npy, GrowsByRowsWhoseNumberIsNotKnownBefore) {
+  const std::string path = Folder() + "grown.npy";
+  std::vector<float> values(2 * 123'456);
+  std::iota(values.begin(), values.end(), 0.0F);
+  const std::span<const float> all(values);
+  NpyWriter writer(path);
+  writer.Append(Tensor::From<float>(DType::kF32, {1, 2}, all.first(2)));
+  writer.Append(Tensor::From<float>(DType::kF32, {123'455, 2}, all.subspan(2)));
+  writer.Finish();
+  EXPECT_EQ(ReadNpy(path), Tensor::From<float>(DType::kF32, {123'456, 2}, all));
+  CopyNpyRows(path, {1000, 77}, Folder() + "part.npy");
+  EXPECT_EQ(ReadNpy(Folder() + "part.npy"), ReadNpy(path, {1000, 77}));
 }
 
 TEST(Npy, HoldsASingleNumber) {
