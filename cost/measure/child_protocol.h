@@ -45,6 +45,9 @@ struct ChildRequest {
   std::int64_t most = 0;     ///< quality: most samples while the verdict is undecided
   /// Quality: samples from this number on are held out and also judged separately; 0 = none.
   std::int64_t held_out = 0;
+  /// Quality: folder for the candidate's outputs on these samples (OutputFiles); empty = not
+  /// needed.
+  std::string outputs;
   std::int64_t repeats = 1;  ///< of the whole latency measurement, or of profiled runs
   std::int64_t part = 1;     ///< latency: divides the rounds and the time
   std::string loss;          ///< changed: loss to measure the change of a sample by
@@ -59,6 +62,7 @@ struct ChildRequest {
           Within{0, 1e9});
     visit("fresh", self.held_out, "first sample of those that are also judged separately; 0 = none",
           Within{0, 1e9});
+    visit("outputs", self.outputs, "folder for outputs");
     visit("repeats", self.repeats, "number of repeats of all measurements", Within{1, 1e6});
     visit("part", self.part, "divisor of rounds and time", Within{1, 1000});
     visit("loss", self.loss, "loss to measure the change of a sample by");

@@ -71,9 +71,29 @@ std::optional<Failure> Judge(const Context& context, const Strategy& strategy,
                         *failure);
 }
 
+/// Keeps outputs for users' metrics, which the caller of this child measures.
+class OutputKeeper {
+ public:
+  OutputKeeper(const PreparedFolder& folder, const ChildRequest& request) {
+    if (request.outputs.empty()) return;
+    for (const ArrayFile& file : OutputFiles(folder, request.outputs, request.first)) {
+      writers_.emplace_back(file.path);
+    }
+  }
+  void Add(std::span<const Tensor> outputs) {
+    for (std::size_t i = 0; i < writers_.size(); ++i) writers_[i].Append(outputs[i]);
+  }
+  void Finish() {
+    for (NpyWriter& writer : writers_) writer.Finish();
+  }
+
+ private:
+  std::vector<NpyWriter> writers_;
+};
+
 /// Runs the candidate on further samples and adds the outputs to all meters.
 std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, const RowRange& rows,
-                               std::span<QualityMeter* const> meters) {
+                               std::span<QualityMeter* const> meters, OutputKeeper& keeper) {
   const std::vector<Tensor> inputs = LoadInputs(context.folder, rows);
   const std::vector<Tensor> reference = LoadReference(context.folder, rows);
   const std::vector<std::int32_t> labels = LoadLabels(context.folder, rows);
@@ -91,6 +111,7 @@ std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, co
     for (QualityMeter* const meter : meters) {
       if (!failure) failure = meter->Add(wanted, outputs, of_these);
     }
+    if (!failure) keeper.Add(outputs);
     return failure ? BatchVerdict::kStop : BatchVerdict::kGoOn;
   });
   return failure;
@@ -115,6 +136,7 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   const std::array<QualityMeter*, 2> meters = {&meter, &held_out};
   const std::int64_t known = std::max<std::int64_t>(request.held_out - request.first, 0);
   const bool apart = request.held_out > 0;
+  OutputKeeper keeper(context.folder, request);
   std::optional<Failure> failure;
   std::int64_t seen = 0;
   for (std::int64_t wanted = least; seen < wanted && !failure;) {
@@ -122,7 +144,7 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
     const std::int64_t end = apart && seen < known ? std::min(known, wanted) : wanted;
     const std::size_t told = apart && seen >= known ? 2 : 1;
     failure = AddRows(context, built.value(), {request.first + seen, end - seen},
-                      std::span(meters).first(told));
+                      std::span(meters).first(told), keeper);
     seen = end;
     if (seen < wanted || failure) continue;
     // Only further samples are run, so doubling costs at most twice what the verdict needs.
@@ -134,6 +156,7 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
     failure = Judge(context, strategy, built.value(), {request.first, seen}, meter);
   }
   if (failure) return *std::move(failure);
+  keeper.Finish();
 
   // Build again for one sample: its arena is the one that is reported.
   auto single = Build(context, strategy, 1);

@@ -18,7 +18,7 @@ namespace msc::cost {
 ///   stored ones. Doubles the number of samples, up to `most`, while IsOpen says that the limits
 ///   are undecided. If `fresh` is not 0, also judges the same outputs on the samples from that
 ///   number on separately. Fails with kWrongOutput if outputs are not finite, or if JudgeOutputs
-///   and JudgeDecisions (judge.h) reject them.
+///   and JudgeDecisions (judge.h) reject them. Writes the outputs to `outputs` if that is given.
 /// - latency: one outcome with latency and empty quality for each strategy. Times all strategies
 ///   together against the uncompressed model with batch 1, in 1 / `part` of the rounds and of the
 ///   time, `repeats` times (see Combine). Before that, it judges the output of each strategy for

@@ -36,10 +36,12 @@ struct Manifest {
   std::string samples_hash;
   std::int64_t samples = 0;
   std::int64_t inputs = 1;
+  std::vector<std::string> input_names;
   std::int64_t outputs = 0;
   bool labelled = false;
   OutputForms forms;
   std::vector<std::string> losses;
+  std::map<std::string, MetricReference> metrics;
   EvaluationSettings settings;
   std::optional<FitFacts> fit;
   double build_ms = 0;
@@ -51,10 +53,12 @@ struct Manifest {
     visit("samples_hash", self.samples_hash, "hash of inputs and labels");
     visit("samples", self.samples, "number of samples", Within{1, 1e9});
     visit("inputs", self.inputs, "inputs of the graph", Within{1, 1e6});
+    visit("input_names", self.input_names, "names of the inputs");
     visit("outputs", self.outputs, "outputs of the graph", Within{1, 1e6});
     visit("labelled", self.labelled, "whether there are labels");
     visit("forms", self.forms, "how outputs are compared");
     visit("losses", self.losses, "names of the losses");
+    visit("metrics", self.metrics, "metrics of the user, of the uncompressed model");
     visit("settings", self.settings, "how candidates are judged");
     visit("fit", self.fit, "what candidates are fitted to");
     visit("build_ms", self.build_ms, "milliseconds to build the uncompressed model",
@@ -81,6 +85,9 @@ std::string CalibrationPath(const std::string& path, std::int64_t input) {
 }
 std::string ReferencePath(const std::string& path, std::size_t output) {
   return path + "/reference_" + std::to_string(output) + ".npy";
+}
+std::string MetricPath(const std::string& path, const std::string& metric) {
+  return path + "/metric_" + metric + ".npy";
 }
 std::string ManifestPath(const std::string& path) {
   return path + "/evaluation.json";
@@ -126,6 +133,58 @@ class NpySamples final : public SampleSource {
   std::vector<std::string> paths_;
   std::int64_t count_;
 };
+
+PreparedFolder FolderOf(const std::string& path, Manifest manifest) {
+  PreparedFolder folder;
+  folder.path = path;
+  folder.graph_hash = std::move(manifest.graph_hash);
+  folder.samples_hash = std::move(manifest.samples_hash);
+  folder.samples = manifest.samples;
+  folder.inputs = manifest.inputs;
+  folder.input_names = std::move(manifest.input_names);
+  folder.outputs = manifest.outputs;
+  folder.labelled = manifest.labelled;
+  folder.forms = std::move(manifest.forms);
+  folder.losses = std::move(manifest.losses);
+  folder.metrics = std::move(manifest.metrics);
+  folder.settings = std::move(manifest.settings);
+  folder.build_ms = manifest.build_ms;
+  folder.run_ms = manifest.run_ms;
+  if (manifest.fit) {
+    folder.fit_hash = std::move(manifest.fit->hash);
+    folder.fit = std::move(manifest.fit->options);
+  }
+  return folder;
+}
+
+/// Returns the arrays that metrics read, in a folder that holds them.
+MetricArrays ArraysOf(const PreparedFolder& folder) {
+  MetricArrays arrays{.inputs = {}, .labels = {}, .reference = {}, .samples = folder.samples};
+  for (std::int64_t i = 0; i < folder.inputs; ++i) {
+    arrays.inputs.push_back({.name = folder.input_names.at(static_cast<std::size_t>(i)),
+                             .path = InputsPath(folder.path, i)});
+  }
+  if (folder.labelled) arrays.labels = {.name = "labels", .path = LabelsPath(folder.path)};
+  for (std::size_t i = 0; i < static_cast<std::size_t>(folder.outputs); ++i) {
+    arrays.reference.push_back(
+        {.name = folder.forms.at(i).name, .path = ReferencePath(folder.path, i)});
+  }
+  return arrays;
+}
+
+/// Measures the metrics of the uncompressed model, and writes those of each sample.
+void MeasureMetrics(const PreparedFolder& folder, const MetricHost& host, Manifest& manifest) {
+  MetricJudge judge(folder.settings.metrics, ArraysOf(folder), host);
+  if (judge.empty()) return;
+  manifest.metrics = judge.MeasureReference();
+  for (const auto& [name, metric] : manifest.metrics) {
+    manifest.losses.push_back(name);
+    const std::vector<double>* values = judge.ReferenceValues(name);
+    if (values == nullptr) continue;
+    WriteNpy(MetricPath(folder.path, name),
+             Tensor::From<double>(DType::kF64, {folder.samples}, *values));
+  }
+}
 
 /// Copies `part` to the rows of `whole` from `first` on.
 void CopyRows(const Tensor& part, std::int64_t first, Tensor& whole) {
@@ -202,12 +261,16 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   manifest.samples_hash = HashSamples(samples);
   manifest.samples = samples.size();
   manifest.inputs = std::ssize(samples.inputs);
+  for (const ValueId input : preparation.graph->inputs()) {
+    manifest.input_names.push_back(preparation.graph->value(input).name);
+  }
   manifest.outputs = static_cast<std::int64_t>(reference.size());
   manifest.labelled = !samples.labels.empty();
   manifest.losses = LossNames(manifest.forms, reference, samples.labels);
   manifest.settings = preparation.settings;
   manifest.build_ms = time.build_ms;
   manifest.run_ms = time.run_ms;
+  MeasureMetrics(FolderOf(path, manifest), preparation.metric_host, manifest);
   WriteFileAtomic(ManifestPath(path), ToJsonText(manifest, 2) + "\n");
   return OpenFolder(path);
 }
@@ -220,25 +283,7 @@ void SetMemory(PreparedFolder& folder, std::int64_t memory_mb) {
 }
 
 PreparedFolder OpenFolder(const std::string& path) {
-  Manifest manifest = ReadManifest(path);
-  PreparedFolder folder;
-  folder.path = path;
-  folder.graph_hash = std::move(manifest.graph_hash);
-  folder.samples_hash = std::move(manifest.samples_hash);
-  folder.samples = manifest.samples;
-  folder.inputs = manifest.inputs;
-  folder.outputs = manifest.outputs;
-  folder.labelled = manifest.labelled;
-  folder.forms = std::move(manifest.forms);
-  folder.losses = std::move(manifest.losses);
-  folder.settings = std::move(manifest.settings);
-  folder.build_ms = manifest.build_ms;
-  folder.run_ms = manifest.run_ms;
-  if (manifest.fit) {
-    folder.fit_hash = std::move(manifest.fit->hash);
-    folder.fit = std::move(manifest.fit->options);
-  }
-  return folder;
+  return FolderOf(path, ReadManifest(path));
 }
 
 std::int64_t WeightFileBytes(const PreparedFolder& folder) {
@@ -282,6 +327,28 @@ std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& 
     outputs.push_back(ReadNpy(ReferencePath(folder.path, i), rows));
   }
   return outputs;
+}
+
+std::unique_ptr<MetricJudge> OpenMetrics(const PreparedFolder& folder, const MetricHost& host) {
+  if (folder.settings.metrics.empty()) return nullptr;
+  auto judge = std::make_unique<MetricJudge>(folder.settings.metrics, ArraysOf(folder), host);
+  std::map<std::string, std::string> values;
+  for (const auto& [name, metric] : folder.metrics) {
+    if (!metric.whole) values[name] = MetricPath(folder.path, name);
+  }
+  judge->UseReference(folder.metrics, values);
+  return judge;
+}
+
+std::vector<ArrayFile> OutputFiles(const PreparedFolder& folder, const std::string& outputs,
+                                   std::int64_t first) {
+  std::vector<ArrayFile> files;
+  for (std::size_t i = 0; i < folder.forms.size(); ++i) {
+    files.push_back({.name = folder.forms[i].name,
+                     .path = outputs + "/output_" + std::to_string(i) + ".npy",
+                     .first = first});
+  }
+  return files;
 }
 
 }  // namespace msc::cost

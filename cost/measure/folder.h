@@ -14,6 +14,9 @@
 #include "compiler/pipeline/fit.h"
 #include "compiler/targets/target.h"
 #include "cost/measure/latency.h"
+#include "cost/measure/metric.h"
+#include "cost/measure/metric_judge.h"
+#include "cost/measure/metric_run.h"
 #include "cost/quality/verdict.h"
 #include "cost/samples/array_file.h"
 #include "cost/samples/dataset.h"
@@ -27,10 +30,11 @@ struct EvaluationSettings {
   int threads = 1;                ///< threads that run a candidate
   std::int64_t samples = 1000;    ///< samples to judge a trial on; 0 = all
   QualityLimits limits = {};      ///< a trial gets more samples while these are undecided
-  std::int64_t most_samples = 0;  ///< most samples of such a trial; 0 = all
-  std::int64_t batch = 50;        ///< samples per call, for quality
-  double f32_tolerance = 1e-3;    ///< largest error (see Closeness) if every layer stays f32
-  double bf16_tolerance = 5e-2;   ///< largest error if no layer is narrower than bf16
+  std::map<std::string, Metric> metrics = {};  ///< users' own, by name
+  std::int64_t most_samples = 0;               ///< most samples of such a trial; 0 = all
+  std::int64_t batch = 50;                     ///< samples per call, for quality
+  double f32_tolerance = 1e-3;   ///< largest error (see Closeness) if every layer stays f32
+  double bf16_tolerance = 5e-2;  ///< largest error if no layer is narrower than bf16
   /// Least time limit of a busy quality child, which may have to build kernels first; for a fit, of
   /// each epoch. A slow uncompressed model lengthens it, see ChildTimeLimits.
   std::int64_t quality_ms = 300'000;
@@ -47,6 +51,7 @@ struct EvaluationSettings {
     visit("threads", self.threads, "number of threads that a candidate runs on", Within{1, 1024});
     visit("samples", self.samples, "samples per trial; 0 = all", Within{0, 1e9});
     visit("limits", self.limits, "limits on quality");
+    visit("metrics", self.metrics, "metrics of the user");
     visit("most_samples", self.most_samples,
           "samples for a trial that is too close to a limit to decide; 0 = all", Within{0, 1e9});
     visit("batch", self.batch, "samples per call, for quality", Within{1, 65536});
@@ -70,11 +75,13 @@ struct PreparedFolder {
   std::string graph_hash;    ///< GraphHash of the canonical graph
   std::string samples_hash;  ///< SHA-256 over inputs and labels
   std::int64_t samples = 0;
-  std::int64_t inputs = 1;   ///< of the graph
+  std::int64_t inputs = 1;  ///< of the graph
+  std::vector<std::string> input_names;
   std::int64_t outputs = 0;  ///< of the graph
   bool labelled = false;
-  OutputForms forms;                ///< of the outputs
-  std::vector<std::string> losses;  ///< names of those that outcomes have
+  OutputForms forms;                               ///< of the outputs
+  std::vector<std::string> losses;                 ///< names of those that outcomes have
+  std::map<std::string, MetricReference> metrics;  ///< of the uncompressed model
   EvaluationSettings settings;
   std::string fit_hash;  ///< FitHash of the calibration samples; empty if there are none
   FitOptions fit;        ///< how candidates are fitted to them
@@ -92,6 +99,7 @@ struct Preparation {
   const SampleSource* calibration = nullptr;     ///< for fitting candidates; nullptr = none
   FitOptions fit = {};                           ///< how to fit; its forms follow from `forms`
   std::map<std::string, OutputForm> forms = {};  ///< by output; others follow from what they hold
+  MetricHost metric_host = {};                   ///< runs settings.metrics
 };
 
 /// Time to build the uncompressed model, and to run it on all samples.
@@ -109,8 +117,9 @@ struct ReferenceTime {
 
 /// Computes the reference outputs, chooses their forms (ChooseForms), and writes graph.json,
 /// graph.weights, inputs.npy, labels.npy, reference_<i>.npy and calibration.npy, inputs_<i>.npy and
-/// calibration_<i>.npy for further inputs, and last evaluation.json, which marks the folder as
-/// complete.
+/// calibration_<i>.npy for further inputs, metric_NAME.npy with the values of a user's metric for
+/// each sample, and last evaluation.json, which marks the folder as complete. UserError as
+/// MetricJudge::MeasureReference.
 PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
                              const TargetRegistry& targets);
 
@@ -132,5 +141,13 @@ void SetMemory(PreparedFolder& folder, std::int64_t memory_mb);
 /// Returns the calibration samples, which are read on demand. InternalError if the folder has none.
 [[nodiscard]] std::unique_ptr<SampleSource> OpenCalibration(const PreparedFolder& folder);
 [[nodiscard]] std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& rows);
+
+/// Returns what measures the users' metrics of candidates; nullptr if there are none.
+[[nodiscard]] std::unique_ptr<MetricJudge> OpenMetrics(const PreparedFolder& folder,
+                                                       const MetricHost& host);
+/// Returns the files with a candidate's outputs in `outputs`, by number: output_<i>.npy. Their
+/// first row is that of the sample `first`.
+[[nodiscard]] std::vector<ArrayFile> OutputFiles(const PreparedFolder& folder,
+                                                 const std::string& outputs, std::int64_t first);
 
 }  // namespace msc::cost

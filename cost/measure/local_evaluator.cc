@@ -1,6 +1,7 @@
 #include "cost/measure/local_evaluator.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -13,6 +14,7 @@ namespace msc::cost {
 namespace {
 
 constexpr const char* kRequestPrefix = "mscgym-request-";
+constexpr const char* kOutputsPrefix = "mscgym-outputs-";
 
 /// A request in a temporary folder, with the weights that belong to it, for the lifetime of this
 /// object.
@@ -63,6 +65,7 @@ Result<ChildAnswer> ReadAnswer(const std::string& record, const ChildRequest& re
 }
 
 constexpr std::int64_t kFitFileBytes = std::int64_t{64} << 30U;
+constexpr std::int64_t kOutputFileBytes = std::int64_t{1} << 40U;
 
 /// Returns the milliseconds that the uncompressed model takes for that many samples, from the time
 /// of a full run in batches. Without batches it may take longer.
@@ -128,6 +131,30 @@ bool HasPlausibleLatency(const Outcome& outcome) {
          outcome.latency->reference_median_ns > 0 && outcome.latency->rounds > 0;
 }
 
+MetricHost MetricHostOf(const LocalOptions& options, const PreparedFolder& folder) {
+  const std::int64_t own = folder.settings.memory_mb;
+  return {.scratch = options.scratch,
+          .program = options.child.at(0),
+          .environment = options.metric_environment,
+          .cores = options.quality_cores,
+          .memory_bytes = (own > 0 ? own : options.memory_mb) << 20U,
+          .functions = options.metric_functions};
+}
+
+/// Returns how many samples to judge next, because users' metrics leave limits undecided on those
+/// that were judged; 0 if they are decided, or no more may be used.
+std::int64_t MoreSamples(const ChildRequest& request, const PreparedFolder& folder,
+                         const Quality& quality) {
+  const std::int64_t most = std::min(request.most, folder.samples - request.first);
+  const QualityLimits& limits = folder.settings.limits;
+  if (quality.samples >= most || !IsOpen(quality, limits, folder.samples)) return 0;
+  const bool whole =
+      std::any_of(quality.metrics.begin(), quality.metrics.end(),
+                  [&](const auto& metric) { return metric.whole && limits.contains(metric.name); });
+  // A number for all samples has no interval that could decide before the last of them.
+  return whole ? most : std::min(2 * quality.samples, most);
+}
+
 /// Returns whether the request needs its cores exclusively.
 bool IsTimed(const ChildRequest& request) {
   return request.mode == ChildMode::kLatency || request.mode == ChildMode::kProfile;
@@ -155,7 +182,11 @@ TimeLimits ChildTimeLimits(const ChildRequest& request, const PreparedFolder& fo
 LocalEvaluator::LocalEvaluator(LocalOptions options)
     : options_(std::move(options)), folder_(OpenFolder(options_.folder)) {
   Check(!options_.child.empty(), "a local evaluator knows how to start a child");
-  SweepTemporaryFolders(options_.scratch, kRequestPrefix);  // left by a search that was killed
+  // Left by a search that was killed.
+  for (const char* prefix : {kRequestPrefix, kOutputsPrefix, kMetricPrefix}) {
+    SweepTemporaryFolders(options_.scratch, prefix);
+  }
+  metrics_ = OpenMetrics(folder_, MetricHostOf(options_, folder_));
 }
 
 std::optional<Result<ChildAnswer>> LocalEvaluator::Ask(const ChildRequest& request,
@@ -190,6 +221,7 @@ ChildCommand LocalEvaluator::CommandFor(const ChildRequest& request,
   // of all samples in a file without a name, whose size depends on the number of samples.
   if (request.mode == ChildMode::kFit)
     command.limits.file_bytes = kFitFileBytes + WeightFileBytes(folder_);
+  if (!request.outputs.empty()) command.limits.file_bytes = kOutputFileBytes;
   return command;
 }
 
@@ -240,10 +272,44 @@ std::optional<Result<Outcome>> LocalEvaluator::AskQuality(const Strategy& strate
   request.folder = folder_.path;
   request.mode = ChildMode::kQuality;
   request.strategies = {strategy};
+  if (!metrics_) return AskLosses(request, stop);
+  const TemporaryFolder outputs(options_.scratch, kOutputsPrefix);
+  request.outputs = std::filesystem::absolute(outputs.path()).string();
+  while (true) {
+    auto result = AskLosses(request, stop);
+    if (!result || !result->ok()) return result;
+    const auto failure = AddMetrics(request, result->value(), stop);
+    if (failure && *failure == ToldToStop()) return std::nullopt;
+    if (failure) return *failure;
+    const std::int64_t more = MoreSamples(request, folder_, result->value().quality);
+    if (more == 0) return result;
+    request.samples = more;
+  }
+}
+
+std::optional<Result<Outcome>> LocalEvaluator::AskLosses(const ChildRequest& request,
+                                                         const Stop& stop) {
   const auto answer = Ask(request, stop);
   if (!answer) return std::nullopt;
   if (!answer->ok()) return answer->failure();
   return answer->value().outcomes[0];
+}
+
+std::optional<Failure> LocalEvaluator::AddMetrics(const ChildRequest& request, Outcome& outcome,
+                                                  const Stop& stop) {
+  const auto lock = LockCores(options_.lock_folder, options_.quality_cores, CoreUse::kShared, stop);
+  if (!lock) return ToldToStop();
+  const std::int64_t seen = outcome.quality.samples;
+  const std::vector<ArrayFile> files = OutputFiles(folder_, request.outputs, request.first);
+  auto all = metrics_->Judge(files, {request.first, seen}, stop);
+  if (!all.ok()) return all.failure();
+  outcome.quality.metrics = std::move(all).value();
+  if (!outcome.held_out) return std::nullopt;
+  const std::int64_t held_out = outcome.held_out->samples;
+  auto others = metrics_->Judge(files, {request.first + seen - held_out, held_out}, stop);
+  if (!others.ok()) return others.failure();
+  outcome.held_out->metrics = std::move(others).value();
+  return std::nullopt;
 }
 
 std::optional<std::vector<Result<Outcome>>> LocalEvaluator::AskLatency(

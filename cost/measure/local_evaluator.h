@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,8 @@ struct LocalOptions {
   std::vector<std::string> environment;  ///< "NAME=value", added to the environment of a child
   /// Memory limit of a child if the settings leave it open; 0 = unlimited.
   std::int64_t memory_mb = 0;
+  std::vector<std::string> metric_environment = {};  ///< see MetricHost
+  MetricFunctions metric_functions = {};
 };
 
 /// Samples for a final evaluation of a candidate.
@@ -60,6 +63,10 @@ struct TimeLimits {
 /// the candidate is sound, a latency child times it. That child holds its cores exclusively,
 /// against all processes that use the same `lock_folder`; no other latency child and no quality
 /// child runs on them. If energy is measured, it holds all cores of the machine.
+///
+/// Users' metrics run after a quality child, on the outputs that it wrote, and with its cores.
+/// While their limits are undecided, a full measurement runs the child again with more samples. A
+/// metric that fails is a failure of the candidate.
 ///
 /// A child that another process killed or stopped is tried again, up to kMaxTries times in all and
 /// after longer and longer pauses; then the result is a Failure kLost. Other failures are not tried
@@ -123,11 +130,19 @@ class LocalEvaluator final : public Evaluator {
   /// `request` says which samples to use.
   [[nodiscard]] std::optional<Result<Outcome>> AskQuality(const Strategy& strategy,
                                                           ChildRequest request, const Stop& stop);
+  /// The same without users' metrics.
+  [[nodiscard]] std::optional<Result<Outcome>> AskLosses(const ChildRequest& request,
+                                                         const Stop& stop);
+  /// Adds users' metrics to an outcome, from the outputs that the request's child wrote. Returns
+  /// the failure of a metric, if any, and ToldToStop if stopped.
+  [[nodiscard]] std::optional<Failure> AddMetrics(const ChildRequest& request, Outcome& outcome,
+                                                  const Stop& stop);
   [[nodiscard]] std::optional<std::vector<Result<Outcome>>> AskLatency(
       std::vector<Strategy> strategies, std::int64_t repeats, std::int64_t part, const Stop& stop);
 
   LocalOptions options_;
   PreparedFolder folder_;
+  std::unique_ptr<MetricJudge> metrics_;  // nullptr if there are none
 };
 
 }  // namespace msc::cost

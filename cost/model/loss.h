@@ -44,11 +44,12 @@ inline constexpr auto kLosses = std::to_array<LossInfo>({
     {kAccuracyDrop, "accuracy drop", "points", "loss of accuracy, below 0 for a gain", true},
 });
 
-/// Returns the title of a loss: "disagreement", "IoU loss of 'mask'" for "iou_loss:mask".
-/// InternalError for other names.
+/// Returns the title of a loss: "disagreement", "IoU loss of 'mask'" for "iou_loss:mask". The title
+/// of a user's own metric is its name.
 [[nodiscard]] std::string TitleOf(std::string_view name);
 
-/// Returns the loss of that name, or nullptr. A name may end in ":OUTPUT".
+/// Returns the loss of that name, or nullptr; those of users' own metrics are not among them. A
+/// name may end in ":OUTPUT".
 [[nodiscard]] const LossInfo* FindLoss(std::string_view name);
 
 }  // namespace msc::cost

@@ -1,5 +1,6 @@
 #include "cost/model/outcome.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -33,17 +34,18 @@ struct StoredResult {
   }
 };
 
-/// A number of an outcome with its name and its largest possible value.
+/// A number of an outcome with its name and its bounds.
 struct Number {
   std::string name;
   double value;
   double most = INFINITY;
+  double least = 0;
 };
 
 /// Returns the first number that cannot come from a measurement, or nullptr.
 const Number* FindImpossible(const std::vector<Number>& numbers) {
   for (const Number& number : numbers) {
-    if (!std::isfinite(number.value) || number.value < 0 || number.value > number.most) {
+    if (!std::isfinite(number.value) || number.value < number.least || number.value > number.most) {
       return &number;
     }
   }
@@ -62,6 +64,13 @@ void Add(const std::string& name, const Quality& quality, std::vector<Number>& n
       numbers.push_back({path, estimate.value});
       numbers.push_back({path + ".error", estimate.error});
     }
+  }
+  for (const MetricQuality& metric : quality.metrics) {
+    const std::string path = name + "." + metric.name;
+    for (const double value : {metric.loss.value, metric.value, metric.reference}) {
+      numbers.push_back({path, value, INFINITY, -INFINITY});
+    }
+    for (const double value : {metric.loss.error, metric.range}) numbers.push_back({path, value});
   }
 }
 
@@ -100,6 +109,7 @@ std::optional<Estimate> Quality::Loss(std::string_view name) const {
     constexpr double kPoints = 100;
     return Estimate{kPoints * (*reference_accuracy - *accuracy), kPoints * accuracy_error};
   }
+  if (const MetricQuality* metric = Metric(name)) return metric->loss;
   const std::size_t colon = name.find(':');
   const std::string loss(name.substr(0, colon));
   std::optional<Estimate> worst;
@@ -112,6 +122,11 @@ std::optional<Estimate> Quality::Loss(std::string_view name) const {
   return worst;
 }
 
+const MetricQuality* Quality::Metric(std::string_view name) const {
+  const auto found = std::ranges::find(metrics, name, &MetricQuality::name);
+  return found == metrics.end() ? nullptr : &*found;
+}
+
 std::map<std::string, Estimate> Quality::Losses() const {
   std::map<std::string, Estimate> losses;
   for (const OutputQuality& output : outputs) {
@@ -120,6 +135,7 @@ std::map<std::string, Estimate> Quality::Losses() const {
       losses.emplace(name, *Loss(name));
     }
   }
+  for (const MetricQuality& metric : metrics) losses.emplace(metric.name, metric.loss);
   if (const auto drop = Loss(kAccuracyDrop)) losses.emplace(kAccuracyDrop, *drop);
   return losses;
 }
@@ -128,7 +144,7 @@ std::string ToJson(const Result<Outcome>& result) {
   nlohmann::json json;
   if (result.ok()) {
     Check(FindImpossible(Numbers(result.value())) == nullptr,
-          "every number of an outcome is finite and not negative");
+          "every number of an outcome is finite and within its bounds");
     json["outcome"] = WriteJson(result.value());
   } else {
     json["failure"] =

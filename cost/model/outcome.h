@@ -83,6 +83,30 @@ struct OutputQuality {
   }
 };
 
+/// A user's own metric on the samples compared.
+struct MetricQuality {
+  std::string name = {};
+  /// How much worse it is than that of the uncompressed model, in its own unit; below 0 if it is
+  /// better.
+  Estimate loss = {};
+  double value = 0;
+  double reference = 0;  ///< of the uncompressed model
+  /// Whether it is one number for all samples. The error of the loss is then that of the metric's
+  /// own randomness, and says nothing of other samples.
+  bool whole = false;
+  /// Otherwise the largest difference between values of samples: what one sample may be worth.
+  double range = 0;
+  bool operator==(const MetricQuality&) const = default;
+  static void Fields(auto& self, auto& visit) {
+    visit("name", self.name, "name of the metric");
+    visit("loss", self.loss, "how much worse it is than that of the uncompressed model");
+    visit("value", self.value, "value");
+    visit("reference", self.reference, "of the uncompressed model");
+    visit("whole", self.whole, "whether it is one number for all samples");
+    visit("range", self.range, "largest difference between values of samples");
+  }
+};
+
 /// How far outputs are from those of the uncompressed model and from the labels.
 struct Quality {
   std::vector<OutputQuality> outputs = {};
@@ -90,12 +114,15 @@ struct Quality {
   std::optional<double> reference_accuracy = {};  ///< of the uncompressed model
   double accuracy_error = 0;  ///< standard error of the difference, which is of the same samples
   std::int64_t samples = 0;
+  std::vector<MetricQuality> metrics = {};  ///< the user's own
   /// Returns a loss by its name (loss.h): of the output that lost most, of one output for
-  /// "NAME:OUTPUT", and for accuracy_drop in percentage points. Returns nothing if it is not
-  /// defined for these outputs, or without labels.
+  /// "NAME:OUTPUT", for accuracy_drop in percentage points, and for the name of a metric of the
+  /// user its loss. Returns nothing if it is not defined for these outputs, or without labels.
   [[nodiscard]] std::optional<Estimate> Loss(std::string_view name) const;
-  /// Returns all losses by name: those of the outputs that lost most and, of several outputs, those
-  /// of each.
+  /// Returns a metric of the user, or nullptr.
+  [[nodiscard]] const MetricQuality* Metric(std::string_view name) const;
+  /// Returns all losses by name: those of the outputs that lost most, of several outputs those of
+  /// each, and those of metrics.
   [[nodiscard]] std::map<std::string, Estimate> Losses() const;
   bool operator==(const Quality&) const = default;
   static void Fields(auto& self, auto& visit) {
@@ -104,6 +131,7 @@ struct Quality {
     visit("reference_accuracy", self.reference_accuracy, "of the uncompressed model");
     visit("accuracy_error", self.accuracy_error, "of accuracy - reference_accuracy");
     visit("samples", self.samples, "samples compared");
+    visit("metrics", self.metrics, "metrics of the user");
   }
 };
 

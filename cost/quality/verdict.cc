@@ -18,17 +18,22 @@ struct Judged {
   double error = 0;  // standard error
 };
 
+/// Returns the standard error of a loss, widened by what one sample may be worth.
+double ErrorOf(const Quality& quality, const std::string& name, const Estimate& loss) {
+  const auto seen = static_cast<double>(quality.samples);
+  if (const MetricQuality* metric = quality.Metric(name)) {
+    return metric->whole ? INFINITY : std::hypot(loss.error, metric->range / seen);
+  }
+  const LossInfo* info = FindLoss(name);
+  const bool share = info != nullptr && info->percent;
+  return share ? std::hypot(loss.error, kPercent / seen) : loss.error;
+}
+
 std::vector<Judged> JudgedBy(const Quality& quality, const QualityLimits& limits) {
   std::vector<Judged> all;
-  const auto seen = static_cast<double>(quality.samples);
   for (const auto& [name, limit] : limits) {
     const std::optional<Estimate> loss = quality.Loss(name);
-    if (!loss) continue;
-    const LossInfo* info = FindLoss(name);
-    const bool share = info != nullptr && info->percent;
-    // 100 / seen is the weight of one sample, see IsOpen.
-    all.push_back({name, loss->value - limit,
-                   share ? std::hypot(loss->error, kPercent / seen) : loss->error});
+    if (loss) all.push_back({name, loss->value - limit, ErrorOf(quality, name, *loss)});
   }
   return all;
 }

@@ -111,10 +111,11 @@ std::vector<std::string> StrategyProblem::Runners() const {
 
 std::map<std::string, double> StrategyProblem::LowerBounds() const {
   // Distances from the uncompressed model are >= 0, and the model itself attains 0. Against labels
-  // it may be beaten.
+  // and by users' own metrics it may be beaten.
   std::map<std::string, double> bounds;
   for (const std::string& loss : context_.losses) {
-    if (loss != cost::kAccuracyDrop) bounds.emplace(loss, 0.0);
+    const bool distance = cost::FindLoss(loss) != nullptr && loss != cost::kAccuracyDrop;
+    if (distance) bounds.emplace(loss, 0.0);
   }
   const std::optional<Strategy> narrowest = NarrowestStrategy();
   if (!narrowest) return bounds;

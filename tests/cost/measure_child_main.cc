@@ -15,6 +15,7 @@
 #include "compiler/targets/reference/reference.h"
 #include "compiler/targets/register.h"
 #include "cost/measure/evaluate_child.h"
+#include "cost/measure/metric_library.h"
 #include "cost/partition/region_child.h"
 
 namespace msc::cost {
@@ -82,6 +83,10 @@ int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "measure-regions") == 0) {
     return msc::cost::MeasureRegionsMain(argv[2], targets);
   }
-  std::cerr << "usage: measure_child measure-child|measure-regions REQUEST.json\n";
+  if (argc > 3 && std::strcmp(argv[1], "metric-child") == 0) {
+    return msc::cost::MetricChildMain({argv + 3, argv + argc});  // argv[2] is "--"
+  }
+  std::cerr << "usage: measure_child measure-child|measure-regions REQUEST.json, or "
+               "metric-child -- LIBRARY ARGUMENT...\n";
   return 2;
 }

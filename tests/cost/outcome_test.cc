@@ -36,6 +36,31 @@ TEST(OutcomeJson, ReadsBackEveryBit) {
   EXPECT_EQ(back.value(), Full());
 }
 
+/// An outcome with a metric that gained and one that lost.
+Outcome WithMetrics() {
+  Outcome outcome = Full();
+  outcome.quality.metrics = {
+      {.name = "wer", .loss = {0.25, 0.125}, .value = 8.25, .reference = 8, .range = 100},
+      {.name = "mAP", .loss = {-0.5, 0}, .value = 81, .reference = 80.5, .whole = true}};
+  return outcome;
+}
+
+TEST(OutcomeJson, ReadsBackMetricsOfTheUser) {
+  const auto back = OutcomeFromJson(ToJson(Result<Outcome>(WithMetrics())));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back.value(), WithMetrics());
+}
+
+TEST(Quality, HasTheLossesOfMetrics) {
+  const Quality quality = WithMetrics().quality;
+  EXPECT_EQ(quality.Loss("wer"), (Estimate{0.25, 0.125}));
+  EXPECT_EQ(quality.Losses().at("mAP").value, -0.5);
+  EXPECT_EQ(quality.Losses().at("distill_loss").value, 1e-9);
+  EXPECT_EQ(quality.Metric("mAP")->reference, 80.5);
+  EXPECT_EQ(quality.Metric("distill_loss"), nullptr);
+  EXPECT_EQ(quality.Loss("unknown"), std::nullopt);
+}
+
 TEST(OutcomeJson, KeepsWhatIsAbsentAbsent) {
   Outcome outcome;
   outcome.quality.samples = 5;

@@ -29,6 +29,38 @@ TEST(MissedLimits, AreMissedByMoreThanTwoStandardErrors) {
   EXPECT_TRUE(MissedLimits(quality, {}).empty());
 }
 
+/// A metric on `seen` samples that lost `loss`.
+Quality WithMetric(std::int64_t seen, const MetricQuality& metric) {
+  Quality quality;
+  quality.samples = seen;
+  quality.metrics = {metric};
+  return quality;
+}
+
+TEST(IsOpen, WidensAMetricByWhatOneSampleMayBeWorth) {
+  const MetricQuality none{.name = "wer", .loss = {0, 0}, .range = 100};
+  // One of 100 samples more is 1 point, and 2 points are as far as the verdict looks.
+  EXPECT_TRUE(IsOpen(WithMetric(100, none), {{"wer", 1.5}}, 10'000));
+  EXPECT_FALSE(IsOpen(WithMetric(100, none), {{"wer", 2.5}}, 10'000));
+  EXPECT_FALSE(IsOpen(WithMetric(100, none), {{"other", 0}}, 10'000));
+}
+
+TEST(IsOpen, KeepsTheLimitOfOneNumberForAllOpenUntilAllWereSeen) {
+  const MetricQuality whole{.name = "mAP", .loss = {-50, 0}, .whole = true};
+  const MetricQuality far{.name = "mAP", .loss = {50, 0}, .whole = true};
+  for (const MetricQuality& metric : {whole, far}) {
+    EXPECT_TRUE(IsOpen(WithMetric(100, metric), {{"mAP", 1}}, 1000));
+    EXPECT_FALSE(IsOpen(WithMetric(1000, metric), {{"mAP", 1}}, 1000));
+    EXPECT_TRUE(MissedLimits(WithMetric(100, metric), {{"mAP", 1}}).empty());
+  }
+}
+
+TEST(IsOpen, IsDecidedByAnotherLimitThatIsSurelyMissed) {
+  Quality quality = WithMetric(1000, {.name = "mAP", .loss = {0, 0}, .whole = true});
+  quality.outputs = {{.losses = {{"distill_loss", {1, 0.01}}}}};
+  EXPECT_FALSE(IsOpen(quality, {{"mAP", 1}, {"distill_loss", 0.1}}, 10'000));
+}
+
 struct OpenCase {
   const char* what;
   Quality quality;
