@@ -43,5 +43,6 @@ void AddInspect(CLI::App& app, AppContext& context);
 void AddList(CLI::App& app, AppContext& context);
 void AddMeasureChild(CLI::App& app, AppContext& context);
 void AddMeasureRegions(CLI::App& app, AppContext& context);  // in measure_child.cc
+void AddMetricChild(CLI::App& app, AppContext& context);     // in measure_child.cc
 
 }  // namespace msc::gym

@@ -107,6 +107,7 @@ int Main(int argc, char** argv) {
   AddList(app, context);
   AddConformance(app, context);
   AddMeasureChild(app, context);
+  AddMetricChild(app, context);
   AddMeasureRegions(app, context);
   const bool json = AsksForJson(argc, argv);
   const auto fail = [&](int code, const std::string& what) {

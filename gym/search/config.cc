@@ -39,6 +39,7 @@ SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
         &config.quality.data.images, &config.quality.data.labels}) {
     Resolve(folder, *file);
   }
+  for (auto& [name, metric] : config.quality.metrics) cost::ResolveFiles(folder, metric);
   return config;
 }
 

@@ -12,6 +12,7 @@
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ir/output_form.h"
 #include "cost/measure/latency.h"
+#include "cost/measure/metric.h"
 #include "cost/quality/guard.h"
 #include "cost/samples/dataset.h"
 #include "gym/search/tasks/list.h"
@@ -44,6 +45,7 @@ struct QualityConfig {
   std::string finalists = "both";
   std::int64_t batch = 50;
   std::map<std::string, OutputForm> outputs;
+  cost::MetricSpecs metrics;
   cost::Guard guard;
   static void Fields(auto& self, auto& visit) {
     visit("data", self.data, "samples that candidates are judged on");
@@ -64,6 +66,11 @@ struct QualityConfig {
           "what outputs are, by name, where the search finds it wrongly (it says what it finds): "
           "{\"probs\": {\"kind\": \"ctc\", \"axis\": 2}}; the keys are those of "
           "docs/quality.md");
+    visit("metrics", self.metrics,
+          "metrics of your own, by name: {\"wer\": {\"command\": [\"python3\", \"wer.py\"], "
+          "\"better\": \"lower\", \"timeout_s\": 60}}, or \"library\" with a shared object "
+          "instead of \"command\" (docs/metrics.md). The search runs these programs. Paths are "
+          "relative to the config file");
     visit("guard", self.guard, "what makes a result suspicious, whatever its limits are");
   }
 };
@@ -72,14 +79,16 @@ struct ObjectiveConfig {
   std::vector<std::string> minimize = {"latency", "distill_loss"};
   std::map<std::string, double> subject_to;
   static void Fields(auto& self, auto& visit) {
-    visit("minimize", self.minimize,
-          "metrics to minimize: latency, latency_ms, energy (if it can be read), the losses of "
-          "docs/quality.md that the outputs have (distill_loss, disagreement, relative_error, "
-          "cosine_distance, iou_loss, box_loss, edit_distance; accuracy_drop with labels; of one "
-          "output as disagreement:OUTPUT), weight_bytes, or peak_bytes (the arena of one call: "
-          "values passed between layers, without weights and without memory that libraries "
-          "allocate themselves); the first decides, the others break ties, and all of them define "
-          "the Pareto set");
+    visit(
+        "minimize", self.minimize,
+        "metrics to minimize: latency, latency_ms, energy (if it can be read), the losses of "
+        "docs/quality.md that the outputs have (distill_loss, disagreement, relative_error, "
+        "cosine_distance, iou_loss, box_loss, edit_distance; accuracy_drop with labels; of one "
+        "output as disagreement:OUTPUT), how much worse one of `quality.metrics` is, by its name, "
+        "weight_bytes, or peak_bytes (the arena of one call: "
+        "values passed between layers, without weights and without memory that libraries "
+        "allocate themselves); the first decides, the others break ties, and all of them define "
+        "the Pareto set");
     visit("subject_to", self.subject_to, "upper limit by metric, such as accuracy_drop: 0.3");
   }
 };

@@ -174,7 +174,7 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
   }
   if (work.stop()) return std::nullopt;
   work.say("[steps] timing whole models with all layers in one precision");
-  cost::LocalEvaluator local(LocalFor(work.host.program, work.paths.folder));
+  cost::LocalEvaluator local(LocalFor(work.host, work.paths.folder));
   if (!AddTimeEstimates(work.problem, graph, local, stop, table.costs)) measured.whole = false;
   if (work.stop()) return std::nullopt;
   return measured;

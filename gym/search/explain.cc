@@ -197,14 +197,17 @@ std::string SpeedText(const cost::Latency& other, const cost::Latency& winner) {
 }
 
 std::string LossText(const cost::Quality& other, const cost::Quality& winner) {
-  // Against labels if there are any, else the loss that every model but one of integers has.
+  // By the user's own metric or against labels if there are any, else the loss that every model but
+  // one of integers has.
+  const std::string own = other.metrics.empty() ? "" : other.metrics[0].name;
   for (const std::string_view name :
-       {cost::kAccuracyDrop, cost::kDistillLoss, cost::kDisagreement}) {
+       {std::string_view(own), cost::kAccuracyDrop, cost::kDistillLoss, cost::kDisagreement}) {
     const auto after = other.Loss(name);
     const auto before = winner.Loss(name);
     if (!after || !before) continue;
     const double more = after->value - before->value;
-    return "lose " + FormatLoss(name, std::abs(more)) + (more < 0 ? " less" : " more");
+    return "lose " + FormatLoss(name, std::abs(more)) +
+           (name == own ? " of " + own : std::string()) + (more < 0 ? " less" : " more");
   }
   return "lose nothing known more";
 }

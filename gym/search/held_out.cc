@@ -74,12 +74,12 @@ FinalPlan PlanFinals(const SearchConfig& config, std::int64_t learned, const Sam
   return plan;
 }
 
-std::string ContradictionText(const ObjectiveConfig& objective, const cost::Outcome& outcome) {
+std::string ContradictionText(const SearchConfig& config, const cost::Outcome& outcome) {
   if (!outcome.held_out) return "";
   std::string text;
-  for (const std::string& metric : cost::MissedLimits(*outcome.held_out, LimitsOf(objective))) {
+  for (const std::string& metric : cost::MissedLimits(*outcome.held_out, LimitsOf(config))) {
     text += (text.empty() ? "on the samples that no trial saw, " : ", and ") + metric +
-            " <= " + nlohmann::json(objective.subject_to.at(metric)).dump() +
+            " <= " + nlohmann::json(config.objective.subject_to.at(metric)).dump() +
             " is missed by more than the 95 % interval";
   }
   return text;

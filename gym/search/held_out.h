@@ -46,7 +46,7 @@ inline constexpr std::int64_t kLeastHeldOut = 30;
 
 /// Returns "the samples that no trial saw contradict: accuracy_drop <= 0.3 is missed by more than
 /// its interval"; empty if held-out samples do not contradict or were not judged separately.
-[[nodiscard]] std::string ContradictionText(const ObjectiveConfig& objective,
+[[nodiscard]] std::string ContradictionText(const SearchConfig& config,
                                             const cost::Outcome& outcome);
 
 }  // namespace msc::gym

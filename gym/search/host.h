@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cost/measure/metric_run.h"
 #include "gym/search/task_registry.h"
 
 namespace msc::gym {
@@ -36,6 +37,8 @@ struct SearchHost {
   SearchListener& listener;  ///< outlives the search
   /// What a search can decide; outlives the search.
   const TaskRegistry& tasks = BuiltInTasks();
+  /// Metrics of quality.metrics that are functions of this process.
+  cost::MetricFunctions metric_functions = {};
 };
 
 }  // namespace msc::gym

@@ -39,33 +39,38 @@ std::string LossesText(const Find& find) {
 
 }  // namespace
 
-cost::QualityLimits LimitsOf(const ObjectiveConfig& objective) {
+bool IsLoss(const SearchConfig& config, std::string_view metric) {
+  return cost::FindLoss(metric) != nullptr || config.quality.metrics.contains(std::string(metric));
+}
+
+cost::QualityLimits LimitsOf(const SearchConfig& config) {
   cost::QualityLimits limits;
-  for (const auto& [metric, limit] : objective.subject_to) {
-    if (cost::FindLoss(metric) != nullptr) limits.emplace(metric, limit);
+  for (const auto& [metric, limit] : config.objective.subject_to) {
+    if (IsLoss(config, metric)) limits.emplace(metric, limit);
   }
   return limits;
 }
 
-std::string MainLossOf(const ObjectiveConfig& objective) {
-  for (const std::string& metric : objective.minimize) {
-    if (cost::FindLoss(metric) != nullptr) return metric;
+std::string MainLossOf(const SearchConfig& config) {
+  for (const std::string& metric : config.objective.minimize) {
+    if (IsLoss(config, metric)) return metric;
   }
-  for (const auto& [metric, limit] : objective.subject_to) {
-    if (cost::FindLoss(metric) != nullptr) return metric;
+  for (const auto& [metric, limit] : config.objective.subject_to) {
+    if (IsLoss(config, metric)) return metric;
   }
   return std::string(cost::kDistillLoss);
 }
 
-std::vector<std::string> ShownLosses(const ObjectiveConfig& objective,
+std::vector<std::string> ShownLosses(const SearchConfig& config,
                                      const std::vector<std::string>& measured) {
   std::vector<std::string> shown;
   const auto add = [&](const std::string& name) {
     const bool known = std::ranges::find(measured, name) != measured.end();
     if (known && std::ranges::find(shown, name) == shown.end()) shown.push_back(name);
   };
-  add(MainLossOf(objective));
-  for (const auto& [metric, limit] : LimitsOf(objective)) add(metric);
+  add(MainLossOf(config));
+  for (const auto& [metric, limit] : LimitsOf(config)) add(metric);
+  for (const auto& [metric, spec] : config.quality.metrics) add(metric);
   for (const std::string_view name :
        {cost::kAccuracyDrop, cost::kDisagreement, cost::kRelativeError}) {
     add(std::string(name));
@@ -74,11 +79,15 @@ std::vector<std::string> ShownLosses(const ObjectiveConfig& objective,
 }
 
 std::vector<std::string> SuspicionsOf(const SearchConfig& config, const cost::Quality& quality) {
-  return cost::FindSuspicions(quality, LimitsOf(config.objective), config.quality.guard);
+  return cost::FindSuspicions(quality, LimitsOf(config), config.quality.guard);
 }
 
 std::string QualityText(const cost::Quality& quality) {
   std::string text = LossesText([&](std::string_view name) { return quality.Loss(name); });
+  for (const cost::MetricQuality& metric : quality.metrics) {
+    text += (text.empty() ? "" : ", ") + metric.name + Formatted(" %.6g", metric.value) +
+            Formatted(" (before %.6g)", metric.reference);
+  }
   if (quality.accuracy && quality.reference_accuracy) {
     text += Formatted(", accuracy %.2f %%", 100 * *quality.accuracy) +
             Formatted(" (before %.2f %%)", 100 * *quality.reference_accuracy);
@@ -111,6 +120,14 @@ std::string FormatLoss(std::string_view name, const cost::Estimate& loss) {
   const std::string margin =
       Formatted(percent ? " \xC2\xB1 %.2f" : " \xC2\xB1 %.2g", kErrors * loss.error);
   return WithUnit(value + margin, name);
+}
+
+std::string IntervalText(const cost::Quality& quality, std::string_view name) {
+  const std::optional<cost::Estimate> loss = quality.Loss(name);
+  if (!loss) return "-";
+  const cost::MetricQuality* metric = quality.Metric(name);
+  if (metric == nullptr || !metric->whole) return FormatLoss(name, *loss);
+  return FormatLoss(name, loss->value) + " (one number for all samples: no interval)";
 }
 
 }  // namespace msc::gym

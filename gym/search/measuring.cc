@@ -73,6 +73,14 @@ cost::LocalOptions LocalFor(const std::string& program, const std::string& run,
   local.latency_cores = local.quality_cores;
   local.scratch = paths.At("scratch");
   local.memory_mb = cost::MemoryShareMb(worker.of);
+  local.metric_environment = cost::MetricEnvironment(folder.settings.threads);
+  return local;
+}
+
+cost::LocalOptions LocalFor(const SearchHost& host, const std::string& run,
+                            const WorkerPlace& worker) {
+  cost::LocalOptions local = LocalFor(host.program, run, worker);
+  local.metric_functions = host.metric_functions;
   return local;
 }
 
@@ -89,9 +97,12 @@ Measuring::Measuring(const SearchHost& host, const RunPaths& paths, const Prepar
     auto next = std::make_shared<std::atomic<int>>(0);
     inproc_ = std::make_unique<cost::InprocFarm>(
         options.workers, cost::FarmOptions{}, paths.folder,
-        [program = host.program, next, of = options.workers](const std::string& run) {
+        [program = host.program, functions = host.metric_functions, next,
+         of = options.workers](const std::string& run) {
           const WorkerPlace place{.number = (*next)++, .of = of};
-          return std::make_unique<cost::LocalEvaluator>(LocalFor(program, run, place));
+          cost::LocalOptions local = LocalFor(program, run, place);
+          local.metric_functions = functions;
+          return std::make_unique<cost::LocalEvaluator>(std::move(local));
         });
     inproc_->Watch(options.watch);
   }

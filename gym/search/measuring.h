@@ -31,6 +31,9 @@ struct WorkerPlace {
 /// worker's share of cores (wrapping around if there are too few) and of memory.
 [[nodiscard]] cost::LocalOptions LocalFor(const std::string& program, const std::string& run,
                                           const WorkerPlace& worker = {});
+/// Returns the same for a worker in the process of `host`, which also knows its metric functions.
+[[nodiscard]] cost::LocalOptions LocalFor(const SearchHost& host, const std::string& run,
+                                          const WorkerPlace& worker = {});
 
 struct MeasuringOptions {
   int workers = 1;                      ///< measuring threads of this process; ignored with a farm

@@ -8,12 +8,15 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/targets/spec.h"
 #include "cost/measure/energy.h"
 #include "cost/measure/folder.h"
+#include "cost/measure/metric.h"
+#include "cost/measure/metric_run.h"
 #include "cost/model/loss.h"
 #include "cost/samples/dataset.h"
 #include "envs/common/evaluation.h"
@@ -56,16 +59,60 @@ void CheckSameSamples(const std::string& folder, const cost::EvaluationSettings&
                   " to continue, or choose another --out");
 }
 
+/// Throws UserError if the two differ only in users' metrics.
+void CheckSameMetrics(const std::string& folder, const cost::EvaluationSettings& found,
+                      const cost::EvaluationSettings& now) {
+  cost::EvaluationSettings as_found = now;
+  as_found.metrics = found.metrics;
+  if (found != as_found || found == now) return;
+  throw UserError("'" + folder +
+                  "' was made with other metrics: 'quality.metrics' or a file that a metric names "
+                  "has changed; choose another --out");
+}
+
+/// Checks users' metrics, as CheckedMetric.
+std::map<std::string, cost::Metric> MetricsOf(const SearchConfig& config) {
+  std::map<std::string, cost::Metric> metrics;
+  for (const auto& [name, spec] : config.quality.metrics) {
+    metrics.emplace(name, cost::CheckedMetric(name, spec));
+  }
+  return metrics;
+}
+
+/// Says which programs the search runs for the user's metrics.
+void SayMetrics(const SearchConfig& config, SearchListener& listener) {
+  for (const auto& [name, spec] : config.quality.metrics) {
+    listener.ReportProgress("[prepare] metric " + cost::DescribeMetric(name, spec) +
+                            " of the uncompressed model, twice");
+  }
+}
+
+/// Says what the user's metrics are without compression, and warns of random ones.
+void SayReference(const SearchConfig& config, const cost::PreparedFolder& folder,
+                  SearchListener& listener, std::vector<std::string>& warnings) {
+  for (const auto& [name, metric] : folder.metrics) {
+    listener.ReportLine("metric '" + name +
+                        "' of the uncompressed model: " + Formatted("%.6g, ", metric.value) +
+                        config.quality.metrics.at(name).better + " is better");
+    if (metric.noise > 0) {
+      warnings.push_back("metric '" + name +
+                         "' is random: two calls on the same outputs differ by " +
+                         Formatted("%.3g", metric.noise) + ", which its interval includes");
+    }
+  }
+}
+
 /// Writes the folder that measuring children read.
-cost::PreparedFolder PrepareSamples(const SearchConfig& config,
-                                    const std::optional<FitOptions>& fit,
-                                    CalibrationSamples& calibration, const std::string& folder,
-                                    Prepared& prepared) {
+cost::PreparedFolder PrepareSamples(const Preparation& with, const std::optional<FitOptions>& fit) {
+  const SearchConfig& config = with.config;
+  Prepared& prepared = with.prepared;
+  const std::string folder = with.paths.prepared();
   cost::EvaluationSettings settings;
+  settings.metrics = MetricsOf(config);
   settings.target = config.target;
   settings.threads = config.threads;
   settings.samples = config.quality.samples;
-  settings.limits = LimitsOf(config.objective);
+  settings.limits = LimitsOf(config);
   settings.batch = config.quality.batch;
   settings.energy = NamesEnergy(config);
   settings.latency = config.latency;
@@ -77,6 +124,7 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config,
     const bool fits = (!fit || found.fit == *fit) && found.graph_hash == GraphHash(*prepared.graph);
     if (fits && found.settings == settings) return found;
     if (fits) CheckSameSamples(folder, found.settings, settings);
+    if (fits) CheckSameMetrics(folder, found.settings, settings);
     throw UserError("'" + folder + "' was made with another config; choose another --out");
   }
   cost::DataConfig data = config.quality.data;
@@ -85,14 +133,21 @@ cost::PreparedFolder PrepareSamples(const SearchConfig& config,
   const cost::SampleSet samples =
       cost::LoadSampleSet(data, FormsOf(*prepared.graph), ClassesOf(*prepared.graph));
   settings.most_samples = MostSamples(config, samples.size(), prepared.warnings);
-  return cost::PrepareFolder(folder,
-                             {.graph = prepared.graph.get(),
-                              .samples = &samples,
-                              .settings = settings,
-                              .calibration = fit ? &calibration.Get() : nullptr,
-                              .fit = fit.value_or(FitOptions()),
-                              .forms = config.quality.outputs},
-                             prepared.targets);
+  SayMetrics(config, with.host.listener);
+  return cost::PrepareFolder(
+      folder,
+      {.graph = prepared.graph.get(),
+       .samples = &samples,
+       .settings = settings,
+       .calibration = fit ? &with.calibration.Get() : nullptr,
+       .fit = fit.value_or(FitOptions()),
+       .forms = config.quality.outputs,
+       .metric_host = {.scratch = with.paths.At("scratch"),
+                       .program = with.host.program,
+                       .environment = cost::MetricEnvironment(config.threads),
+                       .memory_bytes = config.memory_mb << 20U,
+                       .functions = with.host.metric_functions}},
+      prepared.targets);
 }
 
 /// Loads the start strategy without the parts that the search decides. UserError if the search
@@ -146,6 +201,7 @@ std::vector<std::string> PossibleLosses(const SearchConfig& config, const Graph&
       names.push_back(std::string(loss.name) + ":" + graph.value(output).name);
     }
   }
+  for (const auto& [name, metric] : config.quality.metrics) names.push_back(name);
   return names;
 }
 
@@ -199,6 +255,7 @@ Prepared LoadSearch(const SearchTask& task, const SearchConfig& config) {
     if (!meter.ok()) throw UserError("the config asks for 'energy': " + meter.failure().detail);
   }
   CheckAgent(config.agent);
+  (void)MetricsOf(config);
   Prepared prepared;
   prepared.targets = MakeTargets();
   prepared.graph = std::make_shared<const Graph>(LoadModel(config.model, config.shapes));
@@ -230,21 +287,22 @@ ProblemFactory PrepareSearch(const SearchTask& task, const SearchHost& host,
                              const TimeBudget& time, Prepared& prepared) {
   WriteFileAtomic(paths.At("env.json"), EnvJson(prepared.machine, GraphHash(*prepared.graph)));
   CalibrationSamples calibration(config.calibration, *prepared.graph);
-  ProblemFactory problems = task.Prepare({.host = host,
-                                          .config = config,
-                                          .paths = paths,
-                                          .time = time,
-                                          .calibration = calibration,
-                                          .prepared = prepared});
+  const Preparation with{.host = host,
+                         .config = config,
+                         .paths = paths,
+                         .time = time,
+                         .calibration = calibration,
+                         .prepared = prepared};
+  ProblemFactory problems = task.Prepare(with);
   host.listener.ReportProgress("[prepare] outputs of the uncompressed model");
-  const cost::PreparedFolder folder =
-      PrepareSamples(config, task.FitOf(config), calibration, paths.prepared(), prepared);
+  const cost::PreparedFolder folder = PrepareSamples(with, task.FitOf(config));
   // Store the weights where measuring children find them; trial records hold no weights.
   if (prepared.base != nullptr && prepared.base->fit.values != nullptr) {
     SaveFitted(*prepared.base, cost::WeightsPath(paths.prepared(), *prepared.base));
   }
   prepared.losses = folder.losses;
   host.listener.ReportProgress("[prepare] " + FormsText(folder.forms));
+  SayReference(config, folder, host.listener, prepared.warnings);
   CheckLosses(config, folder);
   prepared.fit_hash = folder.fit_hash;
   return problems;

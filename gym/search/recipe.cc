@@ -227,6 +227,11 @@ void CheckSupported(const SearchConfig& config, const SearchOptions& options) {
   if (!options.cache.empty()) {
     throw UserError("a search of recipes caches no outcomes: leave out --cache");
   }
+  if (!config.quality.metrics.empty()) {
+    throw UserError(
+        "a search of recipes measures no metrics of your own: leave out "
+        "'quality.metrics'");
+  }
   if (config.race) throw UserError("a search of recipes cannot race: leave out 'race'");
   if (!config.from.empty()) {
     throw UserError("a search of recipes cannot start from another run: leave out 'from'");

@@ -12,7 +12,8 @@ namespace msc::gym {
 
 /// Runs the search as RunSearch does, for a config of Distill-v0. Writes best/recipe.json for
 /// `mscgym distill --recipe` and pareto.json besides journal and log. UserError if an option asks
-/// for something that such a search lacks: workers, a farm, a cache, a race or an earlier run.
+/// for something that such a search lacks: workers, a farm, a cache, a race,
+/// an earlier run or the user's own metrics.
 [[nodiscard]] SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& options,
                                          const SearchHost& host);
 

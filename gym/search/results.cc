@@ -169,7 +169,7 @@ std::vector<std::string> LossColumns(const SearchConfig& config, const Findings&
   };
   for (const Finalist& finalist : findings.finalists) add(EvaluationOf(finalist));
   if (so_far) add(so_far->evaluation);
-  return ShownLosses(config.objective, {measured.begin(), measured.end()});
+  return ShownLosses(config, {measured.begin(), measured.end()});
 }
 
 /// Returns the result of the best on held-out samples; empty if these were not judged separately.
@@ -177,7 +177,7 @@ std::string HeldOutLines(const SearchConfig& config, const cost::Outcome& best) 
   if (!best.held_out) return "";
   std::string text = "on the " + std::to_string(best.held_out->samples) +
                      " samples that no trial saw: " + IntervalsText(*best.held_out) + '\n';
-  const std::string contradiction = ContradictionText(config.objective, best);
+  const std::string contradiction = ContradictionText(config, best);
   if (contradiction.empty()) return text;
   return text + "warning: " + contradiction +
          "; the best was chosen because all samples together keep the limit: set \"finalists\": "

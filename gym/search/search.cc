@@ -69,7 +69,7 @@ std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem
 std::optional<Strategy> BestSoFar(const SearchHost& host, const RunPaths& paths,
                                   const envs::StrategyProblem& problem, const StudyResult& study) {
   const Trial& trial = study.trials[*study.best];
-  cost::LocalEvaluator local(LocalFor(host.program, paths.folder));
+  cost::LocalEvaluator local(LocalFor(host, paths.folder));
   auto fitted = local.Fit(problem.StrategyOf(trial.assignment));
   if (!fitted || !fitted->ok()) return std::nullopt;
   return std::move(*fitted).value();

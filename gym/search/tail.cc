@@ -61,7 +61,7 @@ bool SearchTail::ReachesGoal(const Findings& findings) const {
 std::optional<bool> SearchTail::Confirm(const std::vector<Trial>& claims) {
   SearchResult again;
   again.study.trials = claims;
-  cost::LocalEvaluator local(LocalFor(setup_.host.program, setup_.paths.folder));
+  cost::LocalEvaluator local(LocalFor(setup_.host, setup_.paths.folder));
   Report("[goal] " + std::to_string(claims.size()) +
          " trials reach the goal; measuring the best again");
   const FinalTime time = FinalTimeOf(setup_.time, expected_);
@@ -111,7 +111,7 @@ void SearchTail::MeasureBest(SearchResult& result) {
   if (setup_.host.listener.StopRequested()) return;
   const auto say = [&](const std::string& text) { Report(text); };
   const auto stop = [&] { return Stop(); };
-  cost::LocalEvaluator local(LocalFor(setup_.host.program, setup_.paths.folder));
+  cost::LocalEvaluator local(LocalFor(setup_.host, setup_.paths.folder));
   if (result.study.stop != StopReason::kGoal || !ReachesGoal(result.findings)) {
     Report("[finalists] measuring the best again, together");
     MeasureFinalists(setup_.task, setup_.config, setup_.problem, local,

@@ -77,6 +77,10 @@ std::string CountsText(const StudyResult& study) {
 std::string IntervalsText(const cost::Quality& quality) {
   const std::optional<cost::Estimate> drop = quality.Loss(cost::kAccuracyDrop);
   std::string text = drop ? "accuracy drop " + FormatLoss(cost::kAccuracyDrop, *drop) : "";
+  for (const cost::MetricQuality& metric : quality.metrics) {
+    text += (text.empty() ? "loss of " : ", loss of ") + metric.name + " " +
+            IntervalText(quality, metric.name);
+  }
   for (const std::string_view name :
        {cost::kDisagreement, cost::kDistillLoss, cost::kRelativeError}) {
     const std::optional<cost::Estimate> loss = quality.Loss(name);

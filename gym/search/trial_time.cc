@@ -72,7 +72,7 @@ std::optional<TrialTime> TimeCandidate(const SearchHost& host, const RunPaths& p
   }
   Check(specimen.has_value(), "a problem that a search may take has baselines");
   const cost::Candidate candidate{.strategy = *specimen};
-  cost::LocalEvaluator local(LocalFor(host.program, paths.folder));
+  cost::LocalEvaluator local(LocalFor(host, paths.folder));
   bool tried = false;
   const auto start = Clock::now();
   local.Evaluate(

@@ -7,6 +7,7 @@
 #include "cost/model/loss.h"
 #include "envs/common/evaluation.h"
 #include "envs/distill/distill_env.h"
+#include "gym/search/losses.h"
 
 namespace msc::gym {
 namespace {
@@ -34,9 +35,10 @@ ReportAxis AxisOf(const std::string& metric, const SearchSetup& setup) {
   } else if (metric == envs::kLatencyMs) {
     axis.title = "latency";
     axis.unit = "ms";
-  } else if (const cost::LossInfo* loss = cost::FindLoss(metric)) {
-    axis.title = cost::TitleOf(metric);
-    axis.unit = loss->unit;
+  } else if (IsLoss(setup.config, metric)) {
+    const cost::LossInfo* loss = cost::FindLoss(metric);
+    axis.title = loss == nullptr ? "loss of " + metric : cost::TitleOf(metric);
+    axis.unit = loss == nullptr ? "" : loss->unit;
     axis.baseline = 0;
   } else if (metric == envs::kWeightBytes) {
     axis.title = "weights";

@@ -9,6 +9,7 @@
 
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/base/formatted.h"
 #include "cost/model/loss.h"
 #include "cost/quality/guard.h"
 #include "envs/common/evaluation.h"
@@ -85,7 +86,7 @@ std::string MissedText(const Objective& objective, const Evaluation& evaluation)
 
 /// Returns the loss of a decision tried alone by which the report compares.
 std::optional<double> LossOf(const Run& run, const LayerSensitivity& row) {
-  const auto loss = row.losses.find(MainLossOf(run.setup.config.objective));
+  const auto loss = row.losses.find(MainLossOf(run.setup.config));
   return loss == row.losses.end() ? std::nullopt : std::optional(loss->second);
 }
 
@@ -95,7 +96,7 @@ bool IsBeyond(const SearchConfig& config, const std::string& name, double value)
   if (limit != config.objective.subject_to.end() && value > limit->second) return true;
   const cost::Guard& guard = config.quality.guard;
   if (name == cost::kDisagreement) {
-    return value > cost::DisagreementBound(LimitsOf(config.objective), guard);
+    return value > cost::DisagreementBound(LimitsOf(config), guard);
   }
   return name == cost::kRelativeError && guard.relative_error > 0 && value > guard.relative_error;
 }
@@ -106,7 +107,7 @@ std::string GuardText(const SearchConfig& config, const cost::Quality& quality) 
   const cost::Guard& guard = config.quality.guard;
   std::string text;
   if (quality.Loss(cost::kDisagreement)) {
-    const double bound = cost::DisagreementBound(LimitsOf(config.objective), guard);
+    const double bound = cost::DisagreementBound(LimitsOf(config), guard);
     text = "at most " + FormatLoss(cost::kDisagreement, bound) + " of the decisions may change";
   }
   if (guard.relative_error > 0 && quality.Loss(cost::kRelativeError)) {
@@ -121,13 +122,18 @@ void TellLosses(const SearchConfig& config, const cost::Quality& quality,
                 ReportHeadline& headline) {
   std::vector<std::string> measured;
   for (const auto& [name, loss] : quality.Losses()) measured.push_back(name);
-  for (const std::string& name : ShownLosses(config.objective, measured)) {
+  for (const std::string& name : ShownLosses(config, measured)) {
     if (name == cost::kAccuracyDrop) continue;  // has a tile of its own
     const cost::Estimate loss = *quality.Loss(name);
+    const cost::MetricQuality* metric = quality.Metric(name);
+    const std::string value =
+        metric == nullptr
+            ? ""
+            : Formatted("%.6g", metric->value) + Formatted(" (before %.6g), ", metric->reference);
     const auto limit = config.objective.subject_to.find(name);
     headline.losses.push_back({.title = cost::TitleOf(name),
                                .number = FormatLoss(name, loss.value),
-                               .detail = "95 %: " + FormatLoss(name, loss) +
+                               .detail = value + "95 %: " + IntervalText(quality, name) +
                                          (limit == config.objective.subject_to.end()
                                               ? ""
                                               : ", limit " + FormatLoss(name, limit->second)),
@@ -347,7 +353,7 @@ std::vector<ReportFinalist> MakeFinalists(const Run& run, const std::vector<Repo
     if (const auto& held_out = result.value().held_out) {
       row.note += "; on samples that no trial saw: " + IntervalsText(*held_out);
     }
-    const std::string contradiction = ContradictionText(run.setup.config.objective, result.value());
+    const std::string contradiction = ContradictionText(run.setup.config, result.value());
     if (!contradiction.empty()) row.note += "; " + contradiction;
     if (!row.feasible) row.note = "misses " + MissedText(objective, evaluation) + "; " + row.note;
     rows.push_back(std::move(row));
@@ -524,8 +530,9 @@ void TellShipping(const Run& run, const RunPaths& paths, ReportInput& input) {
 void TellModels(const Run& run, const RunPaths& paths, ReportInput& input) {
   input.headline = MakeHeadline(run);
   TellAxes(run.setup, input);
-  const std::string loss = MainLossOf(run.setup.config.objective);
-  const std::string unit(cost::FindLoss(loss)->unit);
+  const std::string loss = MainLossOf(run.setup.config);
+  const cost::LossInfo* info = cost::FindLoss(loss);
+  const std::string unit(info == nullptr ? "" : info->unit);
   input.sensitivity =
       cost::TitleOf(loss) + (unit.empty() ? "" : " in " + unit) + " with this layer alone in int8";
   run.task->AddToReport(run.setup, run.findings, paths, input);

@@ -86,15 +86,15 @@ TEST(PlanFinals, RefusesOthersThatCalibrationUses) {
 }
 
 TEST(ContradictionText, SpeaksWhereALimitIsMissedByMoreThanTheInterval) {
-  ObjectiveConfig objective;
-  objective.subject_to = {{"accuracy_drop", 0.5}, {"latency", 0.1}};
+  SearchConfig config;
+  config.objective.subject_to = {{"accuracy_drop", 0.5}, {"latency", 0.1}};
   cost::Outcome outcome;
-  EXPECT_EQ(ContradictionText(objective, outcome), "");
+  EXPECT_EQ(ContradictionText(config, outcome), "");
   outcome.held_out = cost::Quality{
       .accuracy = 0.88, .reference_accuracy = 0.9, .accuracy_error = 0.008, .samples = 5000};
-  EXPECT_EQ(ContradictionText(objective, outcome), "") << "2 points lost, 1.6 off at most";
+  EXPECT_EQ(ContradictionText(config, outcome), "") << "2 points lost, 1.6 off at most";
   outcome.held_out->accuracy_error = 0.007;
-  EXPECT_EQ(ContradictionText(objective, outcome),
+  EXPECT_EQ(ContradictionText(config, outcome),
             "on the samples that no trial saw, accuracy_drop <= 0.5 is missed by more than the 95 "
             "% interval");
 }
