@@ -66,8 +66,7 @@ struct Options {
   std::string test_images;
   std::string test_labels;
   std::int64_t test_samples = 0;
-  std::map<std::string, OutputForm> outputs;
-  cost::Guard guard;
+  JudgeOptions judged;
   std::string target = "onednn";
   std::string checkpoint;
   bool resume = false;
@@ -81,6 +80,9 @@ struct Options {
 void CheckOptions(const Options& options) {
   if (!options.test_labels.empty() && options.test_images.empty()) {
     throw UserError("--labels needs --test");
+  }
+  if (!options.judged.metrics.empty() && options.test_images.empty()) {
+    throw UserError("--metric needs --test");
   }
   if (options.settings.hard > 0 && options.labels.empty()) {
     throw UserError("--hard needs --data-labels");
@@ -248,7 +250,7 @@ void Distill(Options options, AppContext& context) {
   job.train = data.Train();
   job.validation = data.Validation();
   const std::vector<Tensor> inputs = {data.train.inputs};
-  job.forms = cost::ChooseForms(teacher, TensorSamples(inputs), run, targets, options.outputs);
+  job.forms = cost::ChooseForms(teacher, TensorSamples(inputs), run, targets, options.judged.outputs);
   const std::string hash =
       DistillHash(teacher, student, options.settings, features, job.forms, job.train);
 
@@ -260,7 +262,7 @@ void Distill(Options options, AppContext& context) {
     cost::Dataset test = LoadSamples(options.data, teacher, options.test_images,
                                      options.test_labels, options.test_samples);
     judge.emplace(cost::SampleSet{{std::move(test.inputs)}, std::move(test.labels)}, teacher, run,
-                  targets, options.outputs);
+                  targets, options.judged);
     report.before = judge->Judge(ApplyStrategy(base, student.strategy));
   }
 
@@ -303,7 +305,7 @@ void Distill(Options options, AppContext& context) {
     WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   }
   options.json ? PrintDistillJson(report) : PrintDistillTable(report);
-  if (report.after) ReportSuspicions(*report.after, options.guard, context);
+  if (report.after) ReportSuspicions(*report.after, options.judged.guard, context);
 }
 
 /// Adds --recipe. It is declared before the options that it sets, so that those given beside it are
@@ -392,7 +394,7 @@ void AddSamples(CLI::App& command, Options& options) {
   AddFormOptions(command, options.data);
   AddSetting(command, "--calibration-samples", options.calibration, CLI::Range(1, 10000000),
              "number of samples that give the scales for --weight-bits");
-  AddOutputOptions(command, options.outputs, options.guard);
+  AddJudgeOptions(command, options.judged);
   command.add_option("--test", options.test_images,
                      "samples on which to compare teacher and student");
   command.add_option("--labels", options.test_labels, "class numbers of --test");

@@ -215,7 +215,7 @@ class Pruner {
     report.tried = tried_;
     if (!options_.samples.test_images.empty()) {
       report.quality = TestJudge(LoadTest(options_.samples, graph_), graph_, calibration_.run,
-                                 targets_, options_.samples.outputs)
+                                 targets_, options_.samples.judged)
                            .Judge(pruned);
     }
     if (timer_) {
@@ -276,7 +276,7 @@ class Pruner {
     }
     if (method == ScoreMethod::kTaylor && calibration_.forms.empty()) {
       calibration_.forms = cost::ChooseForms(graph_, *samples_, calibration_.run, targets_,
-                                             options_.samples.outputs);
+                                             options_.samples.judged.outputs);
     }
     return ScoreByCalibration(graph_, space_, method, *samples_, calibration_, targets_,
                               Show("score"));
@@ -343,7 +343,7 @@ void Prune(Options options, AppContext& context) {
   const PruneReport report = Pruner(options, targets).Run();
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintPruneJson(report) : PrintPruneTable(report);
-  if (report.quality) ReportSuspicions(*report.quality, options.samples.guard, context);
+  if (report.quality) ReportSuspicions(*report.quality, options.samples.judged.guard, context);
 }
 
 void AddChoices(CLI::App& command, Options& options) {

@@ -30,6 +30,9 @@ nlohmann::json QualityJson(const cost::Quality& quality) {
   for (const cost::OutputQuality& output : quality.outputs) {
     json["outputs"][output.name] = StringForm<OutputKind>::Write(output.kind);
   }
+  for (const cost::MetricQuality& metric : quality.metrics) {
+    json["metrics"][metric.name] = {{"value", metric.value}, {"reference", metric.reference}};
+  }
   if (quality.accuracy) json["accuracy"] = *quality.accuracy;
   if (quality.reference_accuracy) json["reference_accuracy"] = *quality.reference_accuracy;
   return json;

@@ -219,8 +219,8 @@ QuantizedModel QuantizeWhatMayBe(Options& options, const QuantizeInput& input,
                     .samples = &input.samples,
                     .run = options.run,
                     .targets = &input.targets,
-                    .outputs = options.samples.outputs,
-                    .guard = options.samples.guard});
+                    .outputs = options.samples.judged.outputs,
+                    .guard = options.samples.judged.guard});
   if (kept->layers.kept.empty()) return model;
   for (const FloatLayer& layer : kept->layers.kept) {
     options.quantize.layers[layer.name] = Precision::kF32;
@@ -272,7 +272,7 @@ void Quantize(Options options, AppContext& context) {
   }
   if (!options.samples.test_images.empty()) {
     const TestJudge judge(LoadTest(options.samples, graph), graph, options.run, targets,
-                          options.samples.outputs);
+                          options.samples.judged);
     const LookedAt looked = judge.Look(applied);
     report.quality = looked.judged;
     if (!looked.judged.failure.empty() && report.not_finite.empty()) {
@@ -290,7 +290,7 @@ void Quantize(Options options, AppContext& context) {
         Strategy f32 = base;
         f32.quantize = {};
         smaller.emplace(LoadTest(options.samples, graph), ApplyStrategy(graph, f32), options.run,
-                        targets, options.samples.outputs);
+                        targets, options.samples.judged);
       }
       report.sensitivity =
           MeasureSensitivity(options, graph, base, *samples, smaller ? *smaller : judge, model);
@@ -309,7 +309,7 @@ void Quantize(Options options, AppContext& context) {
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintQuantizeJson(report) : PrintQuantizeTable(report);
   if (report.quality && report.quality->failure.empty()) {
-    ReportSuspicions(report.quality->quality, options.samples.guard, context);
+    ReportSuspicions(report.quality->quality, options.samples.judged.guard, context);
   }
   if (report.not_finite.empty()) return;
   std::fprintf(stderr, "mscgym: %s\n", report.not_finite.c_str());

@@ -65,6 +65,11 @@ std::vector<std::string> LossesOf(const std::vector<SensitivityRow>& rows) {
     });
     if (has) names.emplace_back(info.name);
   }
+  for (const SensitivityRow& row : rows) {
+    for (const cost::MetricQuality& metric : row.alone.quality.metrics) {
+      if (std::ranges::find(names, metric.name) == names.end()) names.push_back(metric.name);
+    }
+  }
   return names;
 }
 

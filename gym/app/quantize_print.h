@@ -30,7 +30,7 @@ struct Sensitivity {
   std::int64_t calibration = 0;
 };
 
-/// Returns the losses that the rows have, in the order of cost::kLosses.
+/// Returns the losses that the rows have, in the order of cost::kLosses; then those of metrics.
 [[nodiscard]] std::vector<std::string> LossesOf(const std::vector<SensitivityRow>& rows);
 /// Returns the loss that layers are compared by: distill_loss, or the first if there is none.
 [[nodiscard]] std::string MainLossOf(const std::vector<SensitivityRow>& rows);

@@ -75,12 +75,11 @@ void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
              "seed of a random order, for a random subset of the samples; 0 = order of the file");
 }
 
-void AddOutputOptions(CLI::App& command, std::map<std::string, OutputForm>& outputs,
-                      cost::Guard& guard) {
+void AddJudgeOptions(CLI::App& command, JudgeOptions& options) {
   command
       .add_option_function<std::vector<std::string>>(
           "--output",
-          [&outputs](const std::vector<std::string>& texts) {
+          [&outputs = options.outputs](const std::vector<std::string>& texts) {
             for (const std::string& text : texts) ReadOutput(text, outputs);
           },
           "what an output is, where it is found wrongly: NAME=logits, NAME=ctc:axis=2,blank=0 "
@@ -88,11 +87,21 @@ void AddOutputOptions(CLI::App& command, std::map<std::string, OutputForm>& outp
       ->expected(1)
       ->take_all();
   command
-      .add_option("--guard-disagreement", guard.disagreement,
+      .add_option_function<std::vector<std::string>>(
+          "--metric",
+          [&metrics = options.metrics](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) ReadMetric(text, metrics);
+          },
+          "metric of your own on --test: NAME=lower:COMMAND, or higher, whichever is better, such "
+          "as \"wer=lower:python3 wer.py\" (docs/metrics.md); may be repeated")
+      ->expected(1)
+      ->take_all();
+  command
+      .add_option("--guard-disagreement", options.guard.disagreement,
                   "percent of decisions that may change on --test before the result is suspicious "
                   "and the exit code 3; default: 2")
       ->check(CLI::Range(0.0, 100.0));
-  AddSetting(command, "--guard-error", guard.relative_error, CLI::Range(0.0, 1e9),
+  AddSetting(command, "--guard-error", options.guard.relative_error, CLI::Range(0.0, 1e9),
              "relative error beyond which the result is suspicious; 0 = any is accepted");
 }
 
@@ -106,7 +115,7 @@ void AddSampleOptions(CLI::App& command, SampleOptions& options) {
                       std::to_string(kCalibrationSamples) + ", or all if there are fewer")
       ->check(CLI::Range(1, 10000000));
   AddFormOptions(command, options.data);
-  AddOutputOptions(command, options.outputs, options.guard);
+  AddJudgeOptions(command, options.judged);
   command.add_option("--test", options.test_images,
                      "samples on which to compare the models before and after");
   command.add_option("--labels", options.test_labels, "class numbers of --test");
@@ -117,6 +126,9 @@ void AddSampleOptions(CLI::App& command, SampleOptions& options) {
 void CheckSampleOptions(const SampleOptions& options) {
   if (!options.test_labels.empty() && options.test_images.empty()) {
     throw UserError("--labels needs --test");
+  }
+  if (!options.judged.metrics.empty() && options.test_images.empty()) {
+    throw UserError("--metric needs --test");
   }
 }
 
@@ -152,11 +164,14 @@ cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph) {
 }
 
 TestJudge::TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
-                     const TargetRegistry& targets, const std::map<std::string, OutputForm>& forms)
+                     const TargetRegistry& targets, const JudgeOptions& options)
     : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
   run_.batch = 64;
   wanted_ = Outputs(before);
-  forms_ = cost::ChooseForms(before, JoinBatches(wanted_), forms);
+  const std::vector<Tensor> wanted = JoinBatches(wanted_);
+  forms_ = cost::ChooseForms(before, wanted, options.outputs);
+  if (options.metrics.empty()) return;
+  metrics_ = std::make_unique<TestMetrics>(options.metrics, test_, before, wanted, run_.threads);
 }
 
 TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
@@ -197,6 +212,7 @@ LookedAt TestJudge::Look(const Graph& after) const {
     first += rows;
   }
   looked.judged.quality = meter.Total();
+  if (metrics_) looked.judged.quality.metrics = metrics_->Measure(JoinBatches(got));
   return looked;
 }
 

@@ -10,9 +10,11 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/output_form.h"
 #include "compiler/pipeline/observe.h"
+#include "cost/measure/metric.h"
 #include "cost/model/outcome.h"
 #include "cost/quality/guard.h"
 #include "cost/samples/dataset.h"
+#include "gym/app/test_metrics.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
@@ -23,6 +25,13 @@ namespace msc::gym {
 /// Default number of calibration samples, if there are so many.
 inline constexpr std::int64_t kCalibrationSamples = 512;
 
+/// How outputs are judged.
+struct JudgeOptions {
+  std::map<std::string, OutputForm> outputs;  ///< forms of --output, by output
+  cost::MetricSpecs metrics;                        ///< of --metric
+  cost::Guard guard;                                ///< bounds of what is not suspicious
+};
+
 /// Sample options of a subcommand that works on one model.
 struct SampleOptions {
   cost::DataConfig data;                ///< form and normalisation of calibration and test samples
@@ -31,17 +40,15 @@ struct SampleOptions {
   std::string test_images;
   std::string test_labels;
   std::int64_t test_samples = 0;
-  std::map<std::string, OutputForm> outputs;  ///< forms of --output, by output
-  cost::Guard guard;                          ///< bounds of what is not suspicious
+  JudgeOptions judged;
 };
 
 /// Adds --format, --mean, --std, --layout, --resize and --shuffle, which convert samples to model
 /// inputs.
 void AddFormOptions(CLI::App& command, cost::DataConfig& data);
-/// Adds --output, which says what outputs are, and --guard-disagreement and --guard-error, beyond
-/// which results are suspicious.
-void AddOutputOptions(CLI::App& command, std::map<std::string, OutputForm>& outputs,
-                      cost::Guard& guard);
+/// Adds --output, which says what outputs are, --metric, and --guard-disagreement and
+/// --guard-error, beyond which results are suspicious.
+void AddJudgeOptions(CLI::App& command, JudgeOptions& options);
 /// Adds --calibration, --samples, --test, --labels and --test-samples, and those of AddFormOptions.
 void AddSampleOptions(CLI::App& command, SampleOptions& options);
 /// Throws UserError if options contradict each other.
@@ -85,13 +92,14 @@ struct LookedAt {
 /// Compares models with one reference model on the test samples. Caches the reference outputs.
 class TestJudge {
  public:
-  /// `forms`: those that the user gave, by output; others follow from what outputs hold.
+  /// Forms that `options` does not have follow from what outputs hold. UserError if a metric fails.
   TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
-            const TargetRegistry& targets, const std::map<std::string, OutputForm>& forms);
+            const TargetRegistry& targets, const JudgeOptions& options);
   /// Returns the quality of `after`, which may hold Q/DQ and Cast nodes. UserError if its outputs
-  /// do not fit those of the reference or are not finite.
+  /// do not fit those of the reference or are not finite, or if a metric fails.
   [[nodiscard]] cost::Quality Judge(const Graph& after) const;
-  /// Returns more than Judge, and reports rejected outputs in the result.
+  /// Returns more than Judge, and reports rejected outputs in the result. UserError if a metric
+  /// fails.
   [[nodiscard]] LookedAt Look(const Graph& after) const;
   [[nodiscard]] bool labelled() const { return !test_.labels.empty(); }
   [[nodiscard]] std::int64_t samples() const { return test_.size(); }
@@ -109,6 +117,7 @@ class TestJudge {
   mutable std::int64_t passes_ = 0;
   Batches wanted_;
   OutputForms forms_;
+  std::unique_ptr<TestMetrics> metrics_;  // nullptr if there are none
 };
 
 }  // namespace msc::gym
