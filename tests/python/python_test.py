@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 sys.path.insert(0, os.path.abspath(sys.argv.pop(1)))
@@ -730,6 +731,73 @@ class Model(e2e.SearchTest):
         self.assertTrue(os.path.exists(self.at("python", "report.html")))
         with self.assertRaisesRegex(mscgym.UserError, "already holds a search"):
             mscgym.search(config, out=self.at("python"), program=e2e.MSCGYM)
+
+    def test_a_function_is_a_metric_of_a_search(self):
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            self.skipTest("this python3 has no NumPy")
+        config = e2e.small_config()
+        config.update(trials=4, agent="grid", estimate_s=0, finalists=1,
+                      objective={"minimize": ["weight_bytes"], "subject_to": {"hits": 5}})
+        calls = []
+
+        def hits(outputs, samples):
+            (scores,) = outputs.values()
+            (images,) = samples.inputs.values()
+            calls.append((samples.rows.start, samples.rows.stop, len(images)))
+            return 100.0 * (scores.argmax(axis=1) == samples.labels)
+
+        metric = mscgym.Metric(hits, better="higher", timeout_s=30)
+        result = mscgym.search(config, out=self.at("run"), program=e2e.MSCGYM,
+                               metrics={"hits": metric})
+        self.assertTrue(result.feasible)
+        self.assertEqual(result.suspicions, [])
+        found = e2e.results(self.at("run"))
+        quality = found["finalists"][found["best"]]["result"]["outcome"]["quality"]
+        # It is the accuracy, which the search knows, too.
+        (hit,) = quality["metrics"]
+        self.assertAlmostEqual(hit["value"], 100 * quality["accuracy"])
+        self.assertAlmostEqual(hit["reference"], 100 * quality["reference_accuracy"])
+        self.assertEqual({stop - start for start, stop, _ in calls},
+                         {images for _, _, images in calls})
+        # The program alone does not have the function.
+        done = self.mscgym("search", os.path.join(self.at("run"), "config.json"), "--out",
+                           self.at("other"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("metric 'hits' is a Python function: start or continue", done.stderr)
+
+    def test_a_function_that_fails_is_a_failure_that_names_it(self):
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            self.skipTest("this python3 has no NumPy")
+        config = e2e.small_config()
+        config.update(trials=2, estimate_s=0, finalists=1)
+
+        def searched(function, better="lower", timeout_s=30):
+            metrics = {"m": mscgym.Metric(function, better, timeout_s)}
+            with self.assertRaises(mscgym.UserError) as caught:
+                mscgym.search(config, out=self.at("run"), program=e2e.MSCGYM, metrics=metrics)
+            return str(caught.exception)
+
+        def raises(outputs, samples):
+            raise ValueError("no truth")
+
+        cases = [
+            (raises, "metric 'm': raised ValueError: no truth, of the uncompressed model"),
+            (lambda outputs, samples: float("nan"), "returned a number that is not finite"),
+            (lambda outputs, samples: [[1.0]], "returned an array [1, 1] instead of"),
+            (lambda outputs, samples: [1.0, 2.0], "gave 2 values for 200 samples"),
+            (lambda outputs, samples: "many", "raised ValueError"),
+        ]
+        for function, text in cases:
+            self.assertIn(text, searched(function))
+        hangs = lambda outputs, samples: time.sleep(20)  # noqa: E731
+        self.assertIn("metric 'm': no answer within 500 ms", searched(hangs, timeout_s=0.5))
+        self.assertIn("'better'", searched(raises, better="up"))
+        with self.assertRaisesRegex(mscgym.UserError, "metrics is a dict of mscgym.Metric by name"):
+            mscgym.search(config, out=self.at("run"), metrics={"m": raises})
 
     def test_a_search_of_what_no_env_decides(self):
         with self.assertRaisesRegex(mscgym.UserError, r"'env' is 'oracle', but a search can decide"):

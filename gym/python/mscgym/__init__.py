@@ -30,6 +30,7 @@ from . import wrappers
 from ._core import InternalError, MachineError, UserError
 from ._core import version as __version__
 from ._gym import gymnasium as _gymnasium
+from ._metrics import Metric
 from .env import Decision, Env, Evaluation, agents, envs, make, register
 from .search import SearchResult, search
 from .study import Study, Trial
@@ -41,8 +42,8 @@ InternalError.__doc__ = "This code is wrong."
 for _error in (UserError, MachineError, InternalError):
     _error.__module__ = __name__
 
-__all__ = ["Decision", "Env", "Evaluation", "InternalError", "MachineError", "SearchResult",
-           "Study", "Trial", "UserError", "VectorEnv", "__version__", "agents", "envs", "make",
+__all__ = ["Decision", "Env", "Evaluation", "InternalError", "MachineError", "Metric",
+           "SearchResult", "Study", "Trial", "UserError", "VectorEnv", "__version__", "agents", "envs", "make",
            "make_vec", "register", "search", "wrappers"]
 
 if _gymnasium:
