@@ -1,13 +1,42 @@
 #include "gym/search/findings.h"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "envs/common/evaluation.h"
+#include "gym/search/losses.h"
 
 namespace msc::gym {
 
 Evaluation EvaluationOf(const Finalist& finalist) {
   return envs::ToEvaluation(finalist.result, StrategyHash(finalist.strategy));
+}
+
+std::vector<std::string> SuspicionsOfBest(const SearchConfig& config, const Findings& findings) {
+  if (!findings.best) return {};
+  if (!findings.finalists.empty()) {
+    const Finalist& best = findings.finalists.at(*findings.best);
+    if (!best.result.ok()) return {};
+    return SuspicionsOf(config, best.result.value().quality);
+  }
+  std::vector<std::string> most;
+  for (const RecipeRepeat& repeat : findings.recipes.at(*findings.best).repeats) {
+    if (!repeat.result.ok()) continue;
+    std::vector<std::string> found = SuspicionsOf(config, repeat.result.value().quality);
+    if (found.size() <= most.size()) continue;
+    most = std::move(found);
+    for (std::string& text : most) {
+      text = "trained with seed " + std::to_string(repeat.seed) + ", " + text;
+    }
+  }
+  return most;
+}
+
+std::string SuspicionLines(const std::vector<std::string>& suspicions) {
+  std::string lines;
+  for (const std::string& suspicion : suspicions) lines += "suspicious: " + suspicion + '\n';
+  return lines;
 }
 
 std::string ConstraintText(const ObjectiveConfig& objective) {

@@ -147,6 +147,8 @@ struct Findings {
   std::optional<std::uint64_t> best;  ///< index into finalists or recipes; feasible on all samples
   /// Likewise, if there is no best: has the smallest violation.
   std::optional<std::uint64_t> nearest;
+  /// What makes the best suspicious although it keeps the limits (SuspicionsOfBest).
+  std::vector<std::string> suspicions;
   std::vector<Neighbour> neighbours;    ///< of the best, for decisions that no trial informs about
   std::vector<cost::Profile> profiles;  ///< of the uncompressed model and of the best
   std::vector<ShownSample> changed;     ///< the judged samples that the best changes most
@@ -179,6 +181,8 @@ struct Findings {
     visit("best", self.best, "index of the best finalist");
     visit("nearest", self.nearest,
           "index of the finalist nearest to the limits if none keeps them");
+    visit("suspicions", self.suspicions,
+          "what makes the best suspicious although it keeps the limits");
     visit("neighbours", self.neighbours, "the best with one decision changed");
     visit("profiles", self.profiles, "step times of the uncompressed model and of the best");
     visit("changed", self.changed, "samples that the best changes most");
@@ -193,6 +197,15 @@ struct Findings {
     visit("kept", self.kept, "share of its channels that a layer of the best keeps");
   }
 };
+
+/// Returns what makes the best finalist or recipe suspicious (cost/quality/guard.h), one sentence
+/// each; empty if there is no best or nothing does. Of a recipe, whose trainings differ, it is that
+/// of the training with most suspicions, since a user trains once.
+[[nodiscard]] std::vector<std::string> SuspicionsOfBest(const SearchConfig& config,
+                                                        const Findings& findings);
+
+/// Returns one line "suspicious: ..." per suspicion.
+[[nodiscard]] std::string SuspicionLines(const std::vector<std::string>& suspicions);
 
 /// Returns "accuracy_drop <= 0.3, distill_loss <= 0.1"; empty without constraints.
 [[nodiscard]] std::string ConstraintText(const ObjectiveConfig& objective);

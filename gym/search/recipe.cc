@@ -74,7 +74,8 @@ std::string ClosingText(const SearchConfig& config, const RunPaths& paths,
                      "\ntrials ended: " + EndText(study.stop, ToStopRules(config.stop)) + "\n";
   const std::string volume = VolumeText(ToObjective(config.objective), study.trials);
   if (!volume.empty()) text += volume + " (of trials that keep the limits)\n";
-  text += FinalistLines(ToObjective(config.objective), findings);
+  text +=
+      FinalistLines(ToObjective(config.objective), findings) + SuspicionLines(findings.suspicions);
   text += ShortenedLines(findings) + UsedText(findings.used_s, config.time_budget_s) + "\n";
   const bool trained = findings.best || (!findings.recipes.empty() && AllTrained(findings));
   if (!study.best || (trained && !findings.best)) {
@@ -185,6 +186,7 @@ bool Finish(const Finishing& with, const std::vector<Trial>& trials, Findings& f
   const bool done = TrainFinalists(ToObjective(with.config.objective), trials,
                                    with.config.finalists, how, findings);
   findings.used_s = with.time.Used();
+  findings.suspicions = SuspicionsOfBest(with.config, findings);
   if (done && with.keeps) run.StoreFindings(findings);
   return done;
 }
@@ -313,6 +315,7 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
   outcome.decisions = problem.decisions();
   outcome.feasible = result.findings.best || (result.study.best && !AllTrained(result.findings));
   if (outcome.feasible) outcome.best = paths.best();
+  outcome.suspicions = result.findings.suspicions;
   outcome.summary = ClosingText(config, paths, result);
   run.log().Info(outcome.summary);
   return outcome;

@@ -213,6 +213,7 @@ Findings WriteResults(const SearchTask& task, const SearchConfig& config, const 
   WriteFileAtomic(paths.At("pareto.json"), ParetoJson(ToObjective(config.objective), result.study));
   WriteFileAtomic(paths.At("sensitivity.csv"), SensitivityCsv(result.findings));
   Findings findings = result.findings;
+  findings.suspicions = SuspicionsOfBest(config, findings);
   std::filesystem::remove_all(paths.nearest());  // left by an earlier run before the resume
   if (findings.best) {
     const Strategy& best = findings.finalists[*findings.best].strategy;
@@ -272,9 +273,7 @@ std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
       const cost::Outcome& outcome = best.result.value();
       text << "with 95 % intervals: " << IntervalsText(outcome) << '\n'
            << HeldOutLines(config, outcome);
-      for (const std::string& suspicion : SuspicionsOf(config, outcome.quality)) {
-        text << "suspicious: " << suspicion << '\n';
-      }
+      text << SuspicionLines(SuspicionsOfBest(config, result.findings));
       if (IsSlower(outcome)) text << "the best is slower than the uncompressed model\n";
     }
   } else if (result.so_far && study.best) {

@@ -15,7 +15,6 @@
 #include "gym/search/env.h"
 #include "gym/search/estimates.h"
 #include "gym/search/live_run.h"
-#include "gym/search/losses.h"
 #include "gym/search/measuring.h"
 #include "gym/search/record.h"
 #include "gym/search/registries.h"
@@ -100,12 +99,7 @@ SearchOutcome Conclude(const SearchTail::Setup& search, SearchResult found) {
   search.run.StoreFindings(result.findings);
   outcome.decisions = search.problem.decisions();
   outcome.feasible = result.findings.best.has_value();
-  if (outcome.feasible) {
-    const Finalist& best = result.findings.finalists.at(*result.findings.best);
-    if (best.result.ok()) {
-      outcome.suspicions = SuspicionsOf(search.config, best.result.value().quality);
-    }
-  }
+  outcome.suspicions = SuspicionsOfBest(search.config, result.findings);
   if (result.findings.best || result.so_far) outcome.best = search.paths.best();
   outcome.summary = SummaryText(search.config, search.paths, result);
   search.run.log().Info(outcome.summary);

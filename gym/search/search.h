@@ -34,7 +34,7 @@ struct SearchOutcome {
   /// Whether a candidate keeps all limits; of finalists if these were measured.
   bool feasible = false;
   /// What makes the best configuration suspicious although it keeps the limits, one sentence each
-  /// (quality.guard of the config).
+  /// (SuspicionsOfBest).
   std::vector<std::string> suspicions = {};
   bool interrupted = false;  ///< a stop was requested; `resume` continues
   std::string summary;       ///< closing table, for a terminal

@@ -231,6 +231,20 @@ class Distill(e2e.SearchTest):
         self.assertIn("that are used for calibration", done.stderr)
         self.assertFalse(os.path.exists(self.at("run")))
 
+    def test_a_recipe_that_changes_many_decisions_is_suspicious(self):
+        config = self.recipe_config()
+        config.update(finalists=1)
+        config["quality"]["guard"] = {"disagreement": 1}
+        done = self.mscgym("search", self.write("recipe.json", config), "--out", self.at("run"))
+        if "needs libtorch" in done.stderr:
+            self.skipTest("this build has no libtorch")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        suspicions = e2e.results(self.at("run"))["suspicions"]
+        self.assertIn("changes its decisions by", suspicions[0])
+        self.assertIn("suspicious: " + suspicions[0], done.stdout)
+        report = e2e.read(self.at("run", "report.html")).decode()
+        self.assertRegex(report, "<span class='badge bad'>.{1,3} suspicious</span>")
+
     def test_a_search_finds_a_recipe_to_train_by(self):
         config = self.recipe_config()
         file, run = self.write("recipe.json", config), self.at("run")
@@ -249,6 +263,7 @@ class Distill(e2e.SearchTest):
         self.assertFalse(os.path.exists(run))
         done = self.succeed("search", file, "--out", run)
         self.assertIn("3 trials, 0 failed", done.stdout)
+        self.assertEqual(e2e.results(run)["suspicions"], [])
         # The long baseline takes 16 steps.
         trials = e2e.trials(run)
         self.assertEqual([trials[i]["source"] for i in range(3)],

@@ -104,6 +104,7 @@ void TellRecipes(const SearchSetup& setup, const Findings& findings, const RunPa
   input.winner = best != nullptr ? best->trial : tried.number;
   input.headline.configuration = "trial " + std::to_string(*input.winner);
   input.headline.constraint_met = true;
+  input.headline.suspicions = SuspicionsOfBest(config, findings);
   const std::string drop(cost::kAccuracyDrop);
   const auto& metrics = best != nullptr ? best->metrics : tried.evaluation.metrics;
   const auto lost = metrics.find(drop);
