@@ -31,6 +31,7 @@ class Network:
     tree: str = ""  # file of the tree or of scripts/setup; else models.py makes it
     shape: str = ""  # of one sample, for mscgym, where the file leaves more open than the batch
     fixed: bool = False  # the file takes one sample a call
+    form: str = ""  # what an output is, for mscgym, where the file does not tell: docs/quality.md
 
 
 FACES = "third_party/models/fr_"
@@ -51,7 +52,8 @@ NETWORKS = {
     "efficientnet": Network("EfficientNet-Lite0", "classes", 100, 400),
     "fr_expression": Network("expression (DenseNet-121)", "classes", 100, 300, FACES + "expression.onnx", fixed=True),
     "ppocr_det": Network("PP-OCRv4 det", "text_map", 40, 40, OCR + "det.onnx", "x=1x3x640x640"),
-    "yolo": Network("YOLOX-like detector", "boxes", 100, 300, fixed=True),
+    "yolo": Network("YOLOX-like detector", "boxes", 100, 300, fixed=True,
+                    form="output=boxes:axis=2,objectness=true"),
 }
 
 

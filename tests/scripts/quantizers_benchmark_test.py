@@ -42,7 +42,7 @@ class Compare(unittest.TestCase):
         done, page, _ = self.run_script([
             row("ppocr_rec|f32", {"lines as f32": 1.0, "lines right": 0.91}),
             row("ppocr_rec|ours", {"lines as f32": 0.99, "lines right": 0.9}, {"disagreement": 1.1, "edit_distance": 0.2},
-                printed=printed, engine=apart, command="mscgym quantize rec.onnx"),
+                printed=printed, engine=apart, suspicious=True, command="mscgym quantize rec.onnx"),
             row("ppocr_rec|ort", {"lines as f32": 0.5, "lines right": 0.4}),
             row("fr_pose|f32", {"degrees off": 0.0}), row("fr_pose|ort", {"degrees off": 0.2}),
             row("fr_pose|nncf", {"degrees off": 0.1}),
@@ -55,6 +55,7 @@ class Compare(unittest.TestCase):
         self.assertIn("degrees off | 300 |  | - | 0.2000 | **0.1000** |", page)
         self.assertIn("| PP-OCRv4 rec | disagreement | 1 | 1.001 | 1.1 | yes |", page)
         self.assertIn("| PP-OCRv4 rec | edit_distance | 0.2 | 0.3 | 0.2 | **no** |", page)
+        self.assertIn("| PP-OCRv4 rec | suspicious | yes | no | no | **no** |", page)
         self.assertIn("- unet, prepare: no torch", page)
         self.assertIn("\nmscgym quantize rec.onnx\n", page)
 
