@@ -30,8 +30,11 @@ constexpr std::chrono::seconds kMostRanking{60};
 TestJudge MakeJudge(const KeepFloatInput& input, std::int64_t most) {
   const std::int64_t count =
       std::min(input.samples->count(), std::max(most, FixedBatch(*input.graph).value_or(1)));
-  return {cost::SampleSet{input.samples->Read(0, count), {}}, *input.graph, input.run,
-          *input.targets, {.outputs = input.outputs, .metrics = {}, .guard = input.guard}};
+  return {cost::SampleSet{input.samples->Read(0, count), {}},
+          *input.graph,
+          input.run,
+          *input.targets,
+          {.outputs = input.outputs, .metrics = {}, .guard = input.guard}};
 }
 
 Strategy Without(const Strategy& all, const std::set<std::string>& kept) {

@@ -28,8 +28,8 @@ inline constexpr std::int64_t kCalibrationSamples = 512;
 /// How outputs are judged.
 struct JudgeOptions {
   std::map<std::string, OutputForm> outputs;  ///< forms of --output, by output
-  cost::MetricSpecs metrics;                        ///< of --metric
-  cost::Guard guard;                                ///< bounds of what is not suspicious
+  cost::MetricSpecs metrics;                  ///< of --metric
+  cost::Guard guard;                          ///< bounds of what is not suspicious
 };
 
 /// Sample options of a subcommand that works on one model.
