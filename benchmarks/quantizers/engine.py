@@ -2,7 +2,8 @@
 
     engine.py FOLDER NAME MSCGYM TARGET
 
-writes NAME/engine/output_I.npy. Models with an open batch are run 20 samples a call, others one.
+writes NAME/engine/output_I.npy. Models that leave only the batch open are run 20 samples a call, others one: a strategy
+is for the shape that it was made with.
 """
 import json
 import pathlib
@@ -18,6 +19,10 @@ import networks  # noqa: E402
 BATCH = 20
 
 
+def is_open(network):
+    return not network.fixed and not network.shape
+
+
 def arrays_of(folder, name):
     """The inputs of all test samples, in the model's order."""
     found = np.load(networks.samples_file(folder, name, "test"), mmap_mode="r")
@@ -25,13 +30,12 @@ def arrays_of(folder, name):
 
 
 def words_of(folder, name, mscgym, target, count):
-    shape = networks.NETWORKS[name].shape
-    model = networks.model_file(folder, name)
-    sizes = ["--shape", shape.replace("=1x", f"={count}x")] if shape else []
-    if not shape and not networks.NETWORKS[name].fixed:
-        sizes = ["--batch", str(count)]
-    return [mscgym, "run", str(model), *sizes, "--strategy", str(folder / name / "ours.json"), "--target", target,
-            "--threads", "1"]
+    network = networks.NETWORKS[name]
+    words = [mscgym, "run", str(networks.model_file(folder, name)), "--strategy", str(folder / name / "ours.json"),
+             "--target", target, "--threads", "1"]
+    if is_open(network):
+        return [*words, "--batch", str(count)]
+    return [*words, "--shape", network.shape] if network.shape else words
 
 
 def outputs(words, arrays, scratch):
@@ -45,7 +49,7 @@ def outputs(words, arrays, scratch):
 def main(folder, name, mscgym, target):
     arrays, batches = arrays_of(folder, name), []
     total, at = len(arrays[0]), 0
-    batch = 1 if networks.NETWORKS[name].fixed else BATCH
+    batch = BATCH if is_open(networks.NETWORKS[name]) else 1
     while at < total:
         count = min(batch, total - at)
         with tempfile.TemporaryDirectory() as scratch:

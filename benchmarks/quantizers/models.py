@@ -23,7 +23,7 @@ import networks  # noqa: E402
 import samples  # noqa: E402
 
 OPSET = 14
-UNET_STEPS, UNET_BATCH = 400, 8
+UNET_STEPS, UNET_BATCH = 1500, 8
 
 
 def export(model, example, names, file, outputs):

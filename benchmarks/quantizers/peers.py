@@ -2,11 +2,14 @@
 
     peers.py prepare FOLDER NAME            NAME/f32.onnx, the model as both peers get it
     peers.py ort|nncf FOLDER NAME           NAME/ort.onnx or nncf.onnx, each with its library's defaults
-    peers.py run FOLDER NAME VARIANT        NAME/VARIANT/output_I.npy of NAME/VARIANT.onnx
+    peers.py run FOLDER NAME VARIANT        NAME/VARIANT/output_I.npy of NAME/VARIANT.onnx, node by node
+    peers.py kernels FOLDER NAME VARIANT    NAME/VARIANT_kernels/output_I.npy, by the integer kernels of this CPU
     peers.py yolo SOURCE TARGET             a YOLOX that has boxes as outputs, of one that has raw numbers
 
 The model is raised to operator set 13 where ONNX's converter can do it, since NNCF quantizes weights by channel only
-from there on. Outputs of every model are computed by ONNX Runtime in the same way: its CPU provider, one thread.
+from there on. Outputs of every model are computed by ONNX Runtime in the same way: its CPU provider, one thread, graph
+optimizations off, so that each node does what ONNX says. With optimizations, integer kernels take over, which saturate
+sums of two products in 16 bits on CPUs without VNNI: the same file then has other outputs on another CPU.
 """
 import json
 import pathlib
@@ -24,8 +27,10 @@ import networks  # noqa: E402
 OPSET = 13
 
 
-def session(file):
+def session(file, optimized=False):
+    levels = onnxruntime.GraphOptimizationLevel
     options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimized else levels.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
@@ -42,10 +47,10 @@ def samples(folder, name, part, model):
     return ({key: np.ascontiguousarray(array[i:i + 1]) for key, array in arrays.items()} for i in range(count)), count
 
 
-def outputs(file, folder, name, part="test"):
-    """Every output over all samples, [N, ...] each."""
-    model = session(file)
-    feeds, count = samples(folder, name, part, model)
+def outputs(file, folder, name, optimized):
+    """Every output over all samples of test, [N, ...] each."""
+    model = session(file, optimized)
+    feeds, count = samples(folder, name, "test", model)
     joined = None
     for i, feed in enumerate(feeds):
         found = model.run(None, feed)
@@ -110,12 +115,17 @@ def nncf(folder, name):
     onnx.save(quantized, folder / name / "nncf.onnx")
 
 
-def run(folder, name, variant):
+def kernels(folder, name, variant):
+    run(folder, name, variant, optimized=True)
+
+
+def run(folder, name, variant, optimized=False):
     file = folder / name / f"{variant}.onnx"
     began = time.monotonic()
-    found = outputs(file, folder, name)
+    # No kernel of f32 changes more than the order of sums.
+    found = outputs(file, folder, name, optimized or variant == "f32")
     seconds = time.monotonic() - began
-    target = folder / name / variant
+    target = folder / name / (variant + "_kernels" if optimized else variant)
     target.mkdir(exist_ok=True)
     for i, array in enumerate(found):
         np.save(target / f"output_{i}.npy", array)
@@ -158,4 +168,5 @@ if __name__ == "__main__":
     if sys.argv[1] == "yolo":
         yolo(sys.argv[2], sys.argv[3])
     else:
-        {"prepare": prepare, "ort": ort, "nncf": nncf, "run": run}[sys.argv[1]](pathlib.Path(sys.argv[2]), *sys.argv[3:])
+        steps = {"prepare": prepare, "ort": ort, "nncf": nncf, "run": run, "kernels": kernels}
+        steps[sys.argv[1]](pathlib.Path(sys.argv[2]), *sys.argv[3:])
