@@ -9,6 +9,7 @@
 #include "compiler/ops/eval.h"
 #include "cost/model/loss.h"
 #include "cost/quality/distances.h"
+#include "cost/quality/join_boxes.h"
 #include "cost/quality/output_meter.h"
 
 namespace msc::cost {
@@ -16,14 +17,19 @@ namespace {
 
 constexpr std::size_t kMostShown = 24;  // numbers of a decision
 
-/// Returns the numbers of sample `row` of an output.
-std::vector<double> NumbersOf(const Tensor& output, std::int64_t row) {
-  const std::int64_t each = output.size() / output.dims()[0];
-  std::vector<double> numbers(static_cast<std::size_t>(each));
-  for (std::int64_t i = 0; i < each; ++i) {
-    numbers[static_cast<std::size_t>(i)] = NumberAt(output, row * each + i);
+/// Returns the numbers of sample `row` of all outputs.
+std::vector<OutputNumbers> SampleOf(std::span<const Tensor> outputs, std::int64_t row) {
+  std::vector<OutputNumbers> sample;
+  for (const Tensor& output : outputs) {
+    OutputNumbers& numbers = sample.emplace_back(OutputNumbers{{}, output.dims()});
+    numbers.dims[0] = 1;
+    const std::int64_t each = output.size() / output.dims()[0];
+    numbers.values.reserve(static_cast<std::size_t>(each));
+    for (std::int64_t i = 0; i < each; ++i) {
+      numbers.values.push_back(NumberAt(output, row * each + i));
+    }
   }
-  return numbers;
+  return sample;
 }
 
 bool IsNumbers(OutputKind kind) {
@@ -123,11 +129,11 @@ void ChangeMeter::Add(std::int64_t first, std::span<const Tensor> reference,
   };
   for (std::int64_t row = 0; row < reference[0].dims()[0]; ++row) {
     std::optional<Ranked> most;
-    for (std::size_t i = 0; i < forms_.size(); ++i) {
-      Dims dims = reference[i].dims();
-      dims[0] = 1;
+    const std::vector<ComparedOutput> p = JoinOutputs(forms_, SampleOf(reference, row));
+    const std::vector<ComparedOutput> q = JoinOutputs(forms_, SampleOf(candidate, row));
+    for (std::size_t i = 0; i < p.size(); ++i) {
       Ranked ranked =
-          Measure(forms_[i], dims, NumbersOf(reference[i], row), NumbersOf(candidate[i], row));
+          Measure(p[i].named, p[i].numbers.dims, p[i].numbers.values, q[i].numbers.values);
       if (!most || more(ranked, *most)) most = std::move(ranked);
     }
     if (!most || (most->first <= 0 && most->second <= 0)) continue;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "compiler/base/error.h"
 
@@ -17,12 +18,7 @@ std::size_t IndexOf(const OutputForms& forms, const std::string& name, const std
                   "', which is no output of the model");
 }
 
-}  // namespace
-
-bool HasScoresElsewhere(const OutputForm& form) {
-  return form.kind == OutputKind::kBoxes && !form.scores.empty();
-}
-
+/// Returns boxes with their scores and classes.
 OutputNumbers JoinBoxes(const OutputForms& forms, std::size_t boxes,
                         std::span<const OutputNumbers> outputs) {
   const auto& [name, form] = forms[boxes];
@@ -57,11 +53,31 @@ OutputNumbers JoinBoxes(const OutputForms& forms, std::size_t boxes,
   return joined;
 }
 
-NamedForm JoinedForm(NamedForm boxes) {
-  boxes.form.axis = 2;
-  boxes.form.scores.clear();
-  boxes.form.classes.clear();
-  return boxes;
+}  // namespace
+
+bool HasScoresElsewhere(const OutputForm& form) {
+  return form.kind == OutputKind::kBoxes && !form.scores.empty();
+}
+
+std::vector<ComparedOutput> JoinOutputs(const OutputForms& forms,
+                                        std::vector<OutputNumbers> outputs) {
+  std::vector<ComparedOutput> compared;
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    if (!HasScoresElsewhere(forms[i].form)) continue;
+    // Only this output becomes another one; its scores and classes stay for other readers.
+    outputs[i] = JoinBoxes(forms, i, outputs);
+  }
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    if (FindBoxesOf(forms, forms[i].name) != nullptr) continue;
+    NamedForm named = forms[i];
+    if (HasScoresElsewhere(named.form)) {
+      named.form.axis = 2;
+      named.form.scores.clear();
+      named.form.classes.clear();
+    }
+    compared.push_back({std::move(named), std::move(outputs[i])});
+  }
+  return compared;
 }
 
 }  // namespace msc::cost

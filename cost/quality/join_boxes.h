@@ -18,13 +18,17 @@ struct OutputNumbers {
 /// Returns whether an output has boxes whose scores are another output.
 [[nodiscard]] bool HasScoresElsewhere(const OutputForm& form);
 
-/// Returns the boxes of output `boxes` with their scores and classes, [N, boxes, numbers], as an
-/// output with scores beside the boxes holds them. UserError if the named outputs do not exist or
-/// do not fit: [N, boxes, 4], [N, boxes, classes] or [N, boxes], [N, boxes].
-[[nodiscard]] OutputNumbers JoinBoxes(const OutputForms& forms, std::size_t boxes,
-                                      std::span<const OutputNumbers> outputs);
+/// An output as it is compared.
+struct ComparedOutput {
+  NamedForm named;
+  OutputNumbers numbers;
+};
 
-/// Returns the form of what JoinBoxes returns.
-[[nodiscard]] NamedForm JoinedForm(NamedForm boxes);
+/// Returns what is compared of all outputs of a model. Boxes whose scores and classes are other
+/// outputs come with them, [N, boxes, numbers], as if these stood beside the boxes; those outputs
+/// are left out, and all others stay as they are. UserError if the named outputs do not exist or do
+/// not fit: boxes [N, boxes, 4], scores [N, boxes, classes] or [N, boxes], classes [N, boxes].
+[[nodiscard]] std::vector<ComparedOutput> JoinOutputs(const OutputForms& forms,
+                                                      std::vector<OutputNumbers> outputs);
 
 }  // namespace msc::cost

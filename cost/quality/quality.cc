@@ -66,8 +66,7 @@ std::optional<Failure> CheckOutputs(const std::string& name, const Tensor& refer
 
 }  // namespace
 
-QualityMeter::QualityMeter(OutputForms forms)
-    : forms_(std::move(forms)), meters_(forms_.size()), sanity_(forms_.size()) {}
+QualityMeter::QualityMeter(OutputForms forms) : forms_(std::move(forms)), sanity_(forms_.size()) {}
 
 std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
                                          std::span<const Tensor> candidate,
@@ -91,28 +90,23 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
     sanity_[i].Add(wanted[i].values, got[i].values);
   }
   const std::int64_t samples = wanted[0].dims[0];
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    if (FindBoxesOf(forms_, forms_[i].name) != nullptr) continue;
-    const bool join = HasScoresElsewhere(forms_[i].form);
-    const OutputNumbers joined = join ? JoinBoxes(forms_, i, wanted) : OutputNumbers();
-    const OutputNumbers& p = join ? joined : wanted[i];
-    if (!meters_[i]) meters_[i].emplace(join ? JoinedForm(forms_[i]) : forms_[i], p.dims);
-    meters_[i]->Add(p.values, join ? JoinBoxes(forms_, i, got).values : got[i].values, samples);
+  const std::vector<ComparedOutput> p = JoinOutputs(forms_, std::move(wanted));
+  const std::vector<ComparedOutput> q = JoinOutputs(forms_, std::move(got));
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    if (meters_.size() == i) meters_.emplace_back(p[i].named, p[i].numbers.dims);
+    meters_[i].Add(p[i].numbers.values, q[i].numbers.values, samples);
   }
-  if (!labels.empty()) AddLabels(wanted[0].values, got[0].values, labels);
+  if (!labels.empty()) AddLabels(p[0], q[0], labels);
   samples_ += samples;
   return std::nullopt;
 }
 
-void QualityMeter::AddLabels(std::span<const double> p, std::span<const double> q,
+void QualityMeter::AddLabels(const ComparedOutput& p, const ComparedOutput& q,
                              std::span<const std::int32_t> labels) {
-  if (!meters_[0]) {
-    throw UserError("labels belong to the first output, which is part of the boxes of another");
-  }
-  const OutputMeter& meter = *meters_[0];
-  const std::string output = "output '" + forms_[0].name + "' (" + FormatForm(forms_[0].form) + ")";
+  const OutputMeter& meter = meters_[0];
+  const std::string output = "output '" + p.named.name + "' (" + FormatForm(p.named.form) + ")";
   const auto each = static_cast<std::size_t>(meter.size());
-  if (meter.choices() == 0 || labels.size() * each != p.size()) {
+  if (meter.choices() == 0 || labels.size() * each != p.numbers.values.size()) {
     throw UserError(std::to_string(labels.size()) + " class numbers do not fit " + output);
   }
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -126,8 +120,8 @@ void QualityMeter::AddLabels(std::span<const double> p, std::span<const double> 
       throw UserError("one class number for each sample does not fit " + output + ", which makes " +
                       std::to_string(decisions.size()) + " decisions for each");
     };
-    const std::int64_t hit = decision_of(q) == labels[i] ? 1 : 0;
-    const std::int64_t reference_hit = decision_of(p) == labels[i] ? 1 : 0;
+    const std::int64_t hit = decision_of(q.numbers.values) == labels[i] ? 1 : 0;
+    const std::int64_t reference_hit = decision_of(p.numbers.values) == labels[i] ? 1 : 0;
     hits_ += hit;
     reference_hits_ += reference_hit;
     // Paired: only samples on which the models differ add to the error of the drop
@@ -140,9 +134,7 @@ void QualityMeter::AddLabels(std::span<const double> p, std::span<const double> 
 Quality QualityMeter::Total() const {
   Check(samples_ > 0, "quality is asked for after at least one batch");
   Quality total;
-  for (const auto& meter : meters_) {
-    if (meter) total.outputs.push_back(meter->Total());
-  }
+  for (const OutputMeter& meter : meters_) total.outputs.push_back(meter.Total());
   total.samples = samples_;
   if (labelled_ > 0) {
     total.accuracy_error = std::min(gained_.Total().error, 1.0);

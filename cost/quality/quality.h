@@ -11,6 +11,7 @@
 #include "compiler/ir/tensor.h"
 #include "cost/model/closeness.h"
 #include "cost/model/outcome.h"
+#include "cost/quality/join_boxes.h"
 #include "cost/quality/output_meter.h"
 
 namespace msc::cost {
@@ -53,12 +54,11 @@ class QualityMeter {
     bool empty = true;
     void Add(std::span<const double> p, std::span<const double> q);
   };
-  void AddLabels(std::span<const double> p, std::span<const double> q,
+  void AddLabels(const ComparedOutput& p, const ComparedOutput& q,
                  std::span<const std::int32_t> labels);
 
   OutputForms forms_;
-  /// By output; nothing for scores and classes of boxes, which are compared with the boxes.
-  std::vector<std::optional<OutputMeter>> meters_;
+  std::vector<OutputMeter> meters_;  // of what JoinOutputs returns
   std::vector<Sanity> sanity_;
   Spread gained_;  // +1 if only the candidate hits the label, -1 if only the reference does
   std::int64_t samples_ = 0;
