@@ -119,7 +119,7 @@ TEST_F(Quantize, WithoutOptionsIsThePlanOfTheSearch) {
   const QuantizedModel model = Run({});
   EXPECT_TRUE(model.strategy.quantize.weights.empty());
   EXPECT_EQ(model.strategy.fit, FitPlan{});
-  EXPECT_EQ(model.strategy.quantize.activations.size(), 7U);
+  EXPECT_EQ(model.strategy.quantize.activations.size(), 8U);
   EXPECT_EQ(ToJson(model.strategy).find("weights"), std::string::npos);
   EXPECT_LT(Lost(model.strategy), 1e-3);
   ASSERT_EQ(model.layers.size(), 5U);
