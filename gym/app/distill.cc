@@ -250,7 +250,8 @@ void Distill(Options options, AppContext& context) {
   job.train = data.Train();
   job.validation = data.Validation();
   const std::vector<Tensor> inputs = {data.train.inputs};
-  job.forms = cost::ChooseForms(teacher, TensorSamples(inputs), run, targets, options.judged.outputs);
+  job.forms =
+      cost::ChooseForms(teacher, TensorSamples(inputs), run, targets, options.judged.outputs);
   const std::string hash =
       DistillHash(teacher, student, options.settings, features, job.forms, job.train);
 

@@ -411,8 +411,8 @@ void ProfileBest(const Inputs& in, Findings& findings) {
 void ShowChanged(const Inputs& in, const Judging& judging, Findings& findings) {
   if (findings.judged == 0 || SecondsLeft(in.time) < SecondsToJudge(in, judging)) return;
   const Strategy& best = findings.finalists[*findings.best].strategy;
-  const auto changed = in.evaluator.FindChanged(best, findings.judged_from,
-                                                MainLossOf(in.config), in.stop);
+  const auto changed =
+      in.evaluator.FindChanged(best, findings.judged_from, MainLossOf(in.config), in.stop);
   if (!changed.ok()) return;
   const cost::PreparedFolder& folder = in.evaluator.folder();
   for (const cost::ChangedSample& change : changed.value()) {

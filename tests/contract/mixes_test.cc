@@ -18,6 +18,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/targets/register.h"
+#include "tests/support/exact_int8.h"
 #include "tests/support/layer_sweep.h"
 #include "tests/support/pipeline.h"
 #include "tests/support/suite.h"
@@ -157,6 +158,7 @@ void TryLayers(const LayerSweep& sweep, const std::string& target, Extent extent
   ASSERT_FALSE(sweep.layers().empty());
   for (std::size_t i = 0; i < sweep.layers().size(); i += stride) {
     for (const Precision precision : sweep.layers()[i].allowed) {
+      if (precision == Precision::kInt8 && !IsExactInInt8(target)) continue;
       const LayerCase made = sweep.CaseOf(sweep.layers()[i], precision, extent);
       const Strategy strategy = StrategyOf(made);
       const Agreement agreement(ApplyStrategy(made.graph, strategy), made.inputs);
@@ -200,6 +202,7 @@ void TryBatches(const Make& make, const std::string& target) {
   const Graph one = make(1);
   const std::vector<Tensor> sample = NormalInputs(one, 1);
   for (const Precision precision : {Precision::kF32, Precision::kBF16, Precision::kInt8}) {
+    if (precision == Precision::kInt8 && !IsExactInInt8(target)) continue;
     Strategy strategy = AllIn(one, precision, sample);
     const Agreement agreement(ApplyStrategy(one, strategy), sample);
     strategy.target = target;

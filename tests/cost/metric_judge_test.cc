@@ -68,8 +68,7 @@ class MetricTest : public testing::Test {
 
 TEST_F(MetricTest, GetsTheRowsThatAreJudged) {
   const std::string kept = folder_ + "/kept";
-  MetricJudge judge =
-      Judge("rm -rf " + kept + "; cp -rL . " + kept + "; echo '{\"value\": 1}'");
+  MetricJudge judge = Judge("rm -rf " + kept + "; cp -rL . " + kept + "; echo '{\"value\": 1}'");
   (void)judge.MeasureReference();
   EXPECT_EQ(ReadNpy(kept + "/outputs/y.npy"), ReadNpy(folder_ + "/y.npy"));
   const MetricManifest all = ReadMetricManifest(kept);

@@ -149,7 +149,7 @@ TEST_F(WithTrainer, LossOfBoxesIsZeroForEqualBoxesAndFallsInTraining) {
   TrainJob job;
   job.teacher = &teacher;
   job.student = &student;
-  job.settings = {.epochs = 60, .batch = 8, .rate = 0.05};
+  job.settings = {.epochs = 200, .batch = 8, .rate = 0.01};
   job.forms = {{"y", kBoxes.form}};
   job.train = {.inputs = &inputs};
   TrainState state;

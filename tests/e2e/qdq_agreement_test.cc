@@ -21,6 +21,7 @@
 #include "compiler/pipeline/samples.h"
 #include "compiler/targets/register.h"
 #include "cost/samples/dataset.h"
+#include "tests/support/exact_int8.h"
 
 namespace msc {
 namespace {
@@ -105,6 +106,9 @@ class QdqAgreement : public testing::Test {
   void SetUp() override {
     const std::string absence = OrtAbsence();
     if (!absence.empty()) GTEST_SKIP() << absence;
+    if (!IsExactInInt8("onnxruntime")) {
+      GTEST_SKIP() << "without VNNI, ONNX Runtime's 8-bit products are not exact";
+    }
     if (!std::filesystem::exists(DataFile("t10k-images-idx3"))) {
       GTEST_SKIP() << "the package dataset-fashion-mnist is not installed";
     }

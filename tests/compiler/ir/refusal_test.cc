@@ -128,7 +128,7 @@ TEST_P(BadFiles, AreRefusedWithTheirPlace) {
 
 const std::vector<BadFile>& Files() {
   static const std::vector<BadFile> kBad = {
-      {"NotJson", "{", "", " is not valid JSON at line 1, column 11"},
+      {"NotJson", "{", "", " is not valid JSON at line 2, column 10"},
       {"Format", "msc-graph-1", "msc-graph-9", ": 'format' must be msc-graph-1"},
       {"UnknownKey", "\"op\": \"Add\"", "\"op\": \"Add\", \"z\": 1",
        ": 'graph.nodes[0]' has the unknown key 'z'"},

@@ -12,6 +12,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
+#include "compiler/codegen/cpp/isa.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/partition/search/search.h"
@@ -417,6 +418,7 @@ TEST(Candidates, TakeTheNodesOfAStrategyAlong) {
   TargetRegistry registry;
   RegisterAllTargets(registry);
   if (!registry.kinds().contains("onednn")) GTEST_SKIP() << "this build has no onednn";
+  if (!DetectIsa().vnni) GTEST_SKIP() << "without VNNI, onednn takes no 8-bit layers";
   const Graph graph = ParseGraph(R"(graph main {
     input %x : f32[1,8,8,8]
     const %w : i8[8,8,1,1] = random 1

@@ -81,7 +81,7 @@ class Distill : public testing::Test {
     const TrainResult result = Train(job, {}, state);
     EXPECT_FALSE(result.stopped);
     return TrainedStrategy(graph_, student, result,
-                           DistillHash(graph_, student, settings_, features, job.train));
+                           DistillHash(graph_, student, settings_, features, {}, job.train));
   }
   [[nodiscard]] double Lost(const Strategy& strategy) const {
     return Distance(Interpret(graph_, samples_)[0],

@@ -25,6 +25,7 @@
 #include "tests/compiler/targets/example_target.h"
 #include "tests/compiler/targets/generated_cases.h"
 #include "tests/contract/op_cases.h"
+#include "tests/support/exact_int8.h"
 #include "tests/support/seeds.h"
 
 namespace msc {
@@ -202,6 +203,8 @@ TEST_P(TargetContract, AgreesWithTheReferenceKernels) {
   const std::size_t first = family.size() % stride % cases.size();
   for (std::size_t i = first; i < cases.size(); i += stride) {
     SCOPED_TRACE(cases[i].label + "\n" + cases[i].text);
+    const bool bytes = cases[i].text.find("8[") != std::string::npos;
+    if (bytes && !IsExactInInt8(name)) continue;
     Compare(registry_.Get(name), cases[i], 1);
     // Two threads wait for each other on busy machines: a part of the cases will do, in a sample
     // without options.

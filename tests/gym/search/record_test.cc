@@ -101,11 +101,14 @@ TEST(SearchRecords, AreRefusedByNumber) {
   const auto message = [](const std::string& record) {
     return MessageOf<UserError>([&] { (void)FindSearchRecords(Journal({record})); });
   };
-  EXPECT_EQ(message(R"({"type":"setup"})"), "journal record 1 has no 'setup'");
+  const std::string advice =
+      "; if an older mscgym wrote this journal, make its report with that one, or search again in "
+      "a new folder";
+  EXPECT_EQ(message(R"({"type":"setup"})"), "journal record 1 has no 'setup'" + advice);
   EXPECT_EQ(message(R"({"type":"setup","setup":{"samples":-1}})"),
-            "journal record 1: 'setup.samples' must be at least 0, not -1");
+            "journal record 1: 'setup.samples' must be at least 0, not -1" + advice);
   EXPECT_EQ(message(R"({"type":"findings","findings":[]})"),
-            "journal record 1: 'findings' must be an object, not []");
+            "journal record 1: 'findings' must be an object, not []" + advice);
 }
 
 TEST(SearchRecords, OfAnOlderJournalLackWhatAReportNeeds) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <ATen/TensorOperators.h>
+#include <ATen/ops/abs.h>
 #include <ATen/ops/argmax.h>
 #include <ATen/ops/clamp.h>
 #include <ATen/ops/clamp_min.h>
@@ -130,7 +131,8 @@ Tensor BoxLoss(const NamedForm& output, const Tensor& student, const Tensor& tea
   const Corners p = CornersOf(form, t);
   const Corners q = CornersOf(form, s);
   const auto side = [](const Tensor& x) {
-    return at::maximum(x, at::mean(x) * kLeastSide + std::numeric_limits<float>::min());
+    const Tensor length = at::abs(x);
+    return at::maximum(length, at::mean(length) * kLeastSide + std::numeric_limits<float>::min());
   };
   const Tensor width = side(p.x1 - p.x0);
   const Tensor height = side(p.y1 - p.y0);

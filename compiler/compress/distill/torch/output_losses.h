@@ -1,8 +1,8 @@
 #pragma once
 
-// Losses of a model's outputs by what their numbers mean (compiler/compress/distill/trainer.h), as scalar
-// tensors. They are the differentiable forms of distill_loss (cost/quality/output_meter.h). An
-// output is [N, ...] with N samples. Private to this shared object.
+// Losses of a model's outputs by what their numbers mean (compiler/compress/distill/trainer.h), as
+// scalar tensors. They are the differentiable forms of distill_loss (cost/quality/output_meter.h).
+// An output is [N, ...] with N samples. Private to this shared object.
 
 #include <cstdint>
 
