@@ -168,9 +168,10 @@ Html PlotLabels::Place(double x, double y, const std::string& text) {
   // Upper estimate of the width of a letter at 12 pixels, for the fonts that browsers may choose.
   const double width = 6.8 * static_cast<double>(shown.size());
   std::optional<Rect> best;
-  // Of equally good places the first wins: right of the point, at its height.
+  // Of equally good places the first wins: right of the point, above or below its height, at which
+  // a line may leave the point.
   for (const double dx : {11.0, -width - 11, -width / 2, 4.0, -width - 4}) {
-    for (const double dy : {4.0, -12.0, 22.0, -28.0, 38.0}) {
+    for (const double dy : {-8.0, 20.0, 4.0, -24.0, 36.0}) {
       if (dy == 4.0 && std::abs(dx) < 11) continue;  // would cover the point itself
       const Rect rect{x + dx, y + dy - 11, x + dx + width, y + dy + 3};
       if (Free(rect) && (!best || Covered(rect) < Covered(*best))) best = rect;

@@ -4,6 +4,7 @@
   const faults = [];
   const say = (what, text) => faults.push(what + ": '" + text.trim().replace(/\s+/g, " ").slice(0, 70) + "'");
   const SLACK = 1.5;
+  const STEP = 2;  // along a line
   const width = document.documentElement.clientWidth;
 
   // What an element shows of its content: all but what it cuts off. What a reader can scroll to is not
@@ -92,7 +93,8 @@
     }
   }
 
-  // A line of a chart through a label, unless the label has a halo and lies above the line.
+  // A line of a chart through a label. A halo around its letters, above the line, hides the line; but a
+  // narrow one not between words, where a line along the label shows.
   const labels = lines.filter((line) => line.inSvg);
   for (const stroke of document.querySelectorAll("svg path.line, svg line.line, svg path.thread, svg line")) {
     if (stroke.closest(".legend") !== null || !stroke.checkVisibility({ opacityProperty: true })) continue;
@@ -106,16 +108,22 @@
        point.y >= clip.y.baseVal.value && point.y <= clip.y.baseVal.value + clip.height.baseVal.value);
     const matrix = stroke.getScreenCTM();
     const length = stroke.getTotalLength();
-    for (let at = 0; at <= length && near.length > 0; at += 2) {
+    for (let at = 0; at <= length && near.length > 0; at += STEP) {
       const place = stroke.getPointAtLength(at);
       if (!inside(place)) continue;
       const point = place.matrixTransform(matrix);
       for (const line of near) {
         if (line.struck || point.x < line.left + 1 || point.x > line.right - 1 || point.y < line.top + 1 ||
             point.y > line.bottom - 1) continue;
-        const halo = getComputedStyle(line.parent).paintOrder.startsWith("stroke");
+        const style = getComputedStyle(line.parent);
+        const halo = style.paintOrder.startsWith("stroke");
+        const broad = parseFloat(style.strokeWidth) >= 8;
         const above = stroke.compareDocumentPosition(line.parent) & Node.DOCUMENT_POSITION_FOLLOWING;
-        if (halo && above) continue;
+        line.along = line.along?.stroke === stroke ? line.along : { stroke, pixels: 0 };
+        line.along.pixels += STEP * matrix.a;
+        const faint = stroke.closest(".scale, .grid") !== null;
+        const shows = !broad && !faint && line.text.trim().includes(" ") && line.along.pixels > (line.right - line.left) / 3;
+        if (halo && above && !shows) continue;
         line.struck = true;
         say("crossed by a " + (stroke.getAttribute("class") || "line"), line.text);
       }

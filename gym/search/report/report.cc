@@ -504,9 +504,9 @@ std::vector<ReportCommand> ShippingCommands(const Run& run, const std::string& b
     commands.push_back(
         {"write it as C++ that builds without dependencies",
          "mscgym export " + model + " --strategy " + strategy + " --to cpp --out model_cpp"});
-    commands.push_back(
-        {"time it beside the uncompressed model and ONNX Runtime",
-         "mscgym bench " + model + " --precision none --strategy " + strategy + " --peer"});
+    commands.push_back({"time it beside the uncompressed model and ONNX Runtime",
+                        "mscgym bench " + model + " --targets " + ShellWord(config.target) +
+                            " --precision f32 --strategy " + strategy + " --peer"});
   }
   return commands;
 }
