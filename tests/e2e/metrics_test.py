@@ -53,7 +53,7 @@ class MetricsTest(unittest.TestCase):
 
     def config(self, network, metrics, **objective):
         self.network = self.write("model.onnx", network)
-        return {"model": "model.onnx", "env": "quantize", "agent": "grid", "target": "onednn",
+        return {"model": "model.onnx", "env": "quantize", "agent": "grid", "target": e2e.small_config()["target"],
                 "trials": 4, "finalists": 1, "estimate_s": 0, "explain_s": 0,
                 "calibration": {"data": {"images": "x.npy"}, "samples": 32},
                 "quality": {"data": {"images": "x.npy"}, "samples": 40, "finalists": "all",
