@@ -21,9 +21,12 @@ class SampleSource {
   [[nodiscard]] virtual std::int64_t count() const = 0;
   /// Returns the number of tensors per sample: one for each input of the model.
   [[nodiscard]] virtual std::size_t inputs() const = 0;
-  /// Reads samples [first, first + count): for each input a tensor [count, ...], whose other dims
-  /// never change. Throws UserError if the range is not available.
+  /// Reads samples [first, first + count) of one group: for each input a tensor [count, ...], whose
+  /// other dims are those of the group. Throws UserError if the range is not available.
   [[nodiscard]] virtual std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const = 0;
+  /// Returns the end of the group of sample `first`. Samples of one size follow each other and are
+  /// a group; most sources have a single one.
+  [[nodiscard]] virtual std::int64_t GroupEnd(std::int64_t /*first*/) const { return count(); }
 };
 
 }  // namespace msc

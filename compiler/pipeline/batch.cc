@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/base/error.h"
+#include "compiler/ir/sample_axes.h"
 
 namespace msc {
 namespace {
@@ -23,6 +24,13 @@ Tensor JoinRows(std::span<const Tensor> parts) {
     at += part.bytes();
   }
   return joined;
+}
+
+/// Returns the dimension that counts samples; nullptr if it is not known that there is one.
+const Dim* DimAlong(const ValueType& type, const SampleAxis& along) {
+  const bool has = along.counting == SampleCounting::kAlong && type.shape &&
+                   along.axis < std::ssize(*type.shape);
+  return has ? &(*type.shape)[static_cast<std::size_t>(along.axis)] : nullptr;
 }
 
 }  // namespace
@@ -58,9 +66,15 @@ std::vector<Tensor> JoinBatches(const std::vector<std::vector<Tensor>>& batches)
 
 std::optional<std::int64_t> FixedBatch(const Graph& graph) {
   if (graph.inputs().empty()) throw UserError("the model has no input");
-  const auto& shape = graph.type(graph.inputs()[0]).shape;
-  if (!shape || shape->empty() || !(*shape)[0].known()) return std::nullopt;
-  return (*shape)[0].size();
+  if (LayoutOf(graph).OneByOne()) return 1;
+  for (const ValueId id : graph.inputs()) {
+    const SampleAxis along = SampleAxisOf(graph, id);
+    if (along.counting != SampleCounting::kAlong) continue;
+    const Dim* dim = DimAlong(graph.type(id), along);
+    if (dim == nullptr || !dim->known()) return std::nullopt;
+    return dim->size();
+  }
+  return std::nullopt;
 }
 
 std::int64_t BatchSize(const Graph& graph, std::int64_t wanted) {
@@ -79,9 +93,20 @@ std::int64_t EvenBatch(std::int64_t count, std::int64_t most) {
 ShapeBindings BatchBindings(const Graph& graph, std::int64_t batch) {
   ShapeBindings bindings;
   for (const ValueId id : graph.inputs()) {
-    const auto& shape = graph.type(id).shape;
-    if (shape && !shape->empty() && !(*shape)[0].symbol().empty()) {
-      bindings[(*shape)[0].symbol()] = batch;
+    const Dim* dim = DimAlong(graph.type(id), SampleAxisOf(graph, id));
+    if (dim != nullptr && !dim->symbol().empty()) bindings[dim->symbol()] = batch;
+  }
+  return bindings;
+}
+
+ShapeBindings BindingsFor(const Graph& graph, std::span<const Tensor> inputs) {
+  ShapeBindings bindings;
+  for (std::size_t i = 0; i < inputs.size() && i < graph.inputs().size(); ++i) {
+    const auto& shape = graph.type(graph.inputs()[i]).shape;
+    if (!shape || shape->size() != inputs[i].dims().size()) continue;
+    for (std::size_t axis = 0; axis < shape->size(); ++axis) {
+      const Dim& dim = (*shape)[axis];
+      if (!dim.known() && !dim.symbol().empty()) bindings[dim.symbol()] = inputs[i].dims()[axis];
     }
   }
   return bindings;

@@ -18,8 +18,9 @@ namespace msc {
 /// value have one type, and the same dims but for the outermost one.
 [[nodiscard]] std::vector<Tensor> JoinBatches(const std::vector<std::vector<Tensor>>& batches);
 
-/// Returns the outermost dimension of the first input if the model fixes it. UserError if there are
-/// no inputs.
+/// Returns the number of samples of a call if the model fixes it: the size of the axis of samples
+/// (sample_axes.h) of the first input that has one, or 1 if a call takes one sample. UserError if
+/// there are no inputs.
 [[nodiscard]] std::optional<std::int64_t> FixedBatch(const Graph& graph);
 
 /// Returns the number of samples that a compiled graph takes at a time: the number that the model
@@ -30,7 +31,10 @@ namespace msc {
 /// returns `most`, and the last batch is smaller. All sizes are at least 1.
 [[nodiscard]] std::int64_t EvenBatch(std::int64_t count, std::int64_t most);
 
-/// Binds the symbolic outermost dimension of every input to `batch`. Empty if none is symbolic.
+/// Binds the symbolic axis of samples of every input to `batch`. Empty if none is symbolic.
 [[nodiscard]] ShapeBindings BatchBindings(const Graph& graph, std::int64_t batch);
+
+/// Binds all symbolic dimensions of the inputs of `graph` to the sizes that `inputs` have.
+[[nodiscard]] ShapeBindings BindingsFor(const Graph& graph, std::span<const Tensor> inputs);
 
 }  // namespace msc

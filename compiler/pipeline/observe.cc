@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
@@ -38,6 +41,12 @@ std::vector<Tensor> ReadFinite(const Graph& graph, const SampleSource& samples, 
   return read;
 }
 
+[[noreturn]] void RejectFew(std::int64_t batch, std::int64_t given, bool of_one_size) {
+  throw UserError("the model takes " + std::to_string(batch) + " samples at a time; only " +
+                  std::to_string(given) + " are given for calibration" +
+                  (of_one_size ? " in one size" : ""));
+}
+
 /// Returns the part of the graph that computes `values`.
 Graph PartFor(const Graph& graph, const std::vector<std::string>& values) {
   Graph part = graph;
@@ -52,14 +61,48 @@ Graph PartFor(const Graph& graph, const std::vector<std::string>& values) {
   return part;
 }
 
+/// The values to observe: inputs of the graph, and values that an executable computes.
+class Watched {
+ public:
+  Watched(const Graph& graph, std::span<const std::string> values) {
+    const auto& inputs = graph.inputs();
+    for (const std::string& name : values) {
+      const auto input = std::find(inputs.begin(), inputs.end(), graph.FindValue(name));
+      if (input != inputs.end()) {
+        places_.emplace_back(true, input - inputs.begin());
+        continue;
+      }
+      const auto known = std::find(computed_.begin(), computed_.end(), name);
+      places_.emplace_back(false, known - computed_.begin());
+      if (known == computed_.end()) computed_.push_back(name);
+    }
+  }
+  /// Returns the names of the values to compute, each once.
+  [[nodiscard]] const std::vector<std::string>& computed() const { return computed_; }
+  /// Returns all values, from the inputs and from the computed ones.
+  [[nodiscard]] std::vector<Tensor> Seen(const std::vector<Tensor>& given,
+                                         const std::vector<Tensor>& made) const {
+    std::vector<Tensor> seen;
+    for (const auto& [is_input, index] : places_) {
+      seen.push_back(is_input ? given.at(index) : made.at(index));
+    }
+    return seen;
+  }
+
+ private:
+  std::vector<std::string> computed_;
+  // For each value: whether it is an input, and its index among those or among computed_.
+  std::vector<std::pair<bool, std::size_t>> places_;
+};
+
 Executable CompileFor(const Graph& graph, const std::vector<std::string>& values,
                       const CalibrationRun& run, const TargetRegistry& registry,
-                      std::int64_t batch) {
+                      std::span<const Tensor> inputs) {
   Strategy f32;
   f32.target = run.target;
   Result<Executable> built =
       Compile(PartFor(graph, values), f32, registry,
-              {.threads = run.threads, .bindings = BatchBindings(graph, batch)});
+              {.threads = run.threads, .bindings = BindingsFor(graph, inputs)});
   if (!built.ok()) {
     throw UserError("the model does not compile for calibration: " + built.failure().detail);
   }
@@ -73,48 +116,33 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const TargetRegistry& registry, const BatchVisitor& visit,
                    const std::function<void(double)>& progress) {
   const std::int64_t count = CountSamples(canonical, samples);
+  const Watched watched(canonical, values);
+  const SampleLayout layout = LayoutOf(canonical);
   const std::optional<std::int64_t> fixed = FixedBatch(canonical);
-  const std::int64_t batch = fixed.value_or(EvenBatch(count, run.batch));
-  if (batch > count) {
-    throw UserError("the model takes " + std::to_string(batch) + " samples at a time; only " +
-                    std::to_string(count) + " are given for calibration");
-  }
-  // For each value: whether it is a graph input, and its index among those or among the
-  // executable's outputs.
-  std::vector<std::string> computed;
-  std::vector<std::pair<bool, std::size_t>> places;
-  const auto& inputs = canonical.inputs();
-  for (const std::string& name : values) {
-    const auto input = std::find(inputs.begin(), inputs.end(), canonical.FindValue(name));
-    if (input != inputs.end()) {
-      places.emplace_back(true, input - inputs.begin());
-      continue;
+  for (std::int64_t begin = 0; begin < count;) {
+    const std::int64_t end = samples.GroupEnd(begin);
+    const std::int64_t batch = fixed.value_or(EvenBatch(end - begin, run.batch));
+    if (batch > end - begin) RejectFew(batch, end - begin, end - begin < count);
+    std::optional<Executable> executable;
+    std::int64_t size = 0;  // of the current batch
+    std::int64_t first = begin;
+    for (; first + (fixed ? batch : 1) <= end; first += size) {
+      const std::int64_t next = std::min(batch, end - first);
+      const std::vector<Tensor> given =
+          InputsOfRows(layout, ReadFinite(canonical, samples, first, next));
+      if (!watched.computed().empty() && next != size) {
+        executable.reset();  // free it before building the next one
+        executable.emplace(CompileFor(canonical, watched.computed(), run, registry, given));
+      }
+      size = next;
+      visit(first,
+            watched.Seen(given, executable ? executable->Run(given) : std::vector<Tensor>()));
+      if (progress) progress(static_cast<double>(first + size) / static_cast<double>(count));
     }
-    const auto known = std::find(computed.begin(), computed.end(), name);
-    places.emplace_back(false, known - computed.begin());
-    if (known == computed.end()) computed.push_back(name);
+    // Samples that do not fill a batch are not run, but they must be finite as well.
+    if (first < end) (void)ReadFinite(canonical, samples, first, end - first);
+    begin = end;
   }
-  std::optional<Executable> executable;
-  std::int64_t size = 0;  // of the current batch
-  std::int64_t first = 0;
-  for (; first + (fixed ? batch : 1) <= count; first += size) {
-    const std::int64_t next = std::min(batch, count - first);
-    if (!computed.empty() && next != size) {
-      executable.reset();  // free it before building the next one
-      executable.emplace(CompileFor(canonical, computed, run, registry, next));
-    }
-    size = next;
-    const std::vector<Tensor> given = ReadFinite(canonical, samples, first, size);
-    const std::vector<Tensor> made = executable ? executable->Run(given) : std::vector<Tensor>();
-    std::vector<Tensor> seen;
-    for (const auto& [is_input, index] : places) {
-      seen.push_back(is_input ? given.at(index) : made.at(index));
-    }
-    visit(first, seen);
-    if (progress) progress(static_cast<double>(first + size) / static_cast<double>(count));
-  }
-  // Samples that do not fill a batch are not run, but they must be finite as well.
-  if (first < count) (void)ReadFinite(canonical, samples, first, count - first);
 }
 
 }  // namespace msc

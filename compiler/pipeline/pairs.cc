@@ -125,7 +125,7 @@ std::map<std::string, PairSums> CheckPairs(const QuantizePlan& plan, const Graph
   if (checked.empty()) return pairs;
   // One batch suffices to see which sums are large.
   const std::vector<Tensor> batch =
-      samples.Read(0, std::min(samples.count(), BatchSize(graph, run.batch)));
+      samples.Read(0, std::min(samples.GroupEnd(0), BatchSize(graph, run.batch)));
   ObserveValues(graph, names, TensorSamples(batch), run, registry,
                 [&](std::int64_t /*first*/, std::span<const Tensor> values) {
                   for (std::size_t i = 0; i < checked.size(); ++i) {

@@ -118,7 +118,10 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
   QuantizedModel result{.strategy = base};
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
   if (layers.empty()) {
-    throw UserError("the model has no Conv, Gemm or MatMul with constant weights to quantize");
+    throw UserError(
+        "the model has no Conv, Gemm or MatMul with constant weights to quantize. A MatMul of a "
+        "list "
+        "of numbers is not quantized: export the model with an axis of samples");
   }
   result.layers = MakeRows(layers, options);
   // Both change ranges of activations, so these are observed after them.

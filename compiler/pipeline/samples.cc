@@ -28,16 +28,19 @@ void AddSamples(const SampleSource& samples, Sha256& hash) {
   constexpr std::int64_t kAtATime = 32;
   for (std::size_t input = 0; input < samples.inputs(); ++input) {
     std::int64_t first = 0;
+    std::int64_t begin = 0;  // of the group
     do {
-      const std::int64_t part = std::min(kAtATime, samples.count() - first);
+      const std::int64_t group = samples.count() == 0 ? 0 : samples.GroupEnd(first);
+      const std::int64_t part = std::min(kAtATime, group - first);
       const Tensor rows = samples.Read(first, part).at(input);
-      if (first == 0) {
+      if (first == begin) {
         Dims dims = rows.dims();
-        dims.at(0) = samples.count();
+        dims.at(0) = group - begin;
         hash.Add(std::string(Name(rows.dtype())) + ToString(dims) + "\n");
       }
       hash.Add(rows.Raw());
       first += part;
+      if (first == group) begin = group;
     } while (first < samples.count());
   }
 }

@@ -86,4 +86,26 @@ void SetInputShapes(Graph& graph, std::span<const std::string> shapes) {
   InferTypes(graph, bindings);
 }
 
+void NameOpenDims(Graph& graph) {
+  std::string batch = "batch";
+  for (const ValueId id : graph.inputs()) {
+    const auto& shape = graph.type(id).shape;
+    if (!shape || shape->empty() || shape->front().symbol().empty()) continue;
+    batch = shape->front().symbol();
+    break;
+  }
+  bool named = false;
+  for (const ValueId id : graph.inputs()) {
+    ValueType type = graph.type(id);
+    for (std::size_t axis = 0; type.shape && axis < type.shape->size(); ++axis) {
+      Dim& dim = (*type.shape)[axis];
+      if (dim.known() || !dim.symbol().empty()) continue;
+      dim = Dim::Symbol(axis == 0 ? batch : graph.value(id).name + "." + std::to_string(axis));
+      named = true;
+    }
+    graph.SetType(id, std::move(type));
+  }
+  if (named) InferTypes(graph);
+}
+
 }  // namespace msc

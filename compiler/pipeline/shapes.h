@@ -14,4 +14,9 @@ namespace msc {
 /// two sizes; it contains the text.
 void SetInputShapes(Graph& graph, std::span<const std::string> shapes);
 
+/// Gives dimensions of inputs that are neither known nor named a symbol, so that they can be bound:
+/// the first axis of every input the same one, "batch" if no input names its own; "x.2" for axis 2
+/// of x. Infers types again if there are any.
+void NameOpenDims(Graph& graph);
+
 }  // namespace msc

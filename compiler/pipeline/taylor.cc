@@ -76,6 +76,9 @@ UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
   const std::vector<Reader> readers = FindReaders(canonical, space, program);
   CheckRead(space, readers);
   const std::int64_t count = samples.count();
+  if (samples.GroupEnd(0) != count) {
+    throw UserError("samples have different sizes; gradients need samples of one size");
+  }
   const std::optional<std::int64_t> fixed = FixedBatch(canonical);
   const std::int64_t batch = std::min(fixed.value_or(EvenBatch(count, options.run.batch)), count);
   const bool labelled = !options.labels.empty();

@@ -15,9 +15,11 @@ namespace {
 
 void CheckBatch(const Tensor& output, std::size_t index, std::int64_t batch) {
   if (!output.dims().empty() && output.dims()[0] == batch) return;
-  throw UserError("output " + std::to_string(index) + " has shape " + ToString(output.dims()) +
-                  "; its outermost dimension must be that of the samples, " +
-                  std::to_string(batch));
+  throw UserError("output " + std::to_string(index) + " has " +
+                  (output.dims().empty() ? "no axis" : std::to_string(output.dims()[0]) + " rows") +
+                  " for " + std::to_string(batch) +
+                  " samples; name its axis of samples with --batch-axis (in a config, "
+                  "'batch_axis'), or none");
 }
 
 }  // namespace
@@ -47,32 +49,24 @@ Result<BuiltCandidate> BuildCandidate(const Graph& canonical, const Strategy& st
   auto executable = BuildExecutable(lowered, targets, compile);
   if (!executable.ok()) return executable.failure();
   return BuiltCandidate{std::move(executable).value(), batch,
-                        CountContents(lowered.graph).weight_bytes};
+                        CountContents(lowered.graph).weight_bytes, LayoutOf(canonical)};
 }
 
 void ForEachBatch(BuiltCandidate& candidate, std::span<const Tensor> samples,
                   const OnBatch& on_batch) {
   if (samples.empty()) throw UserError("there are no samples for the model");
   const std::int64_t total = samples[0].dims().at(0);
-  std::vector<Tensor> outputs;
   for (std::int64_t first = 0; first < total; first += candidate.batch) {
     std::vector<Tensor> batch;
     for (const Tensor& input : samples) batch.push_back(TakeBatch(input, first, candidate.batch));
-    if (outputs.empty()) {
-      outputs = candidate.executable.Run(batch);
-      for (std::size_t i = 0; i < outputs.size(); ++i) CheckBatch(outputs[i], i, candidate.batch);
-    } else {
-      candidate.executable.RunInto(batch, outputs);
-    }
+    batch = InputsOfRows(candidate.layout, std::move(batch));
+    std::vector<Tensor> rows = RowsOfOutputs(candidate.layout, candidate.executable.Run(batch));
+    for (std::size_t i = 0; i < rows.size(); ++i) CheckBatch(rows[i], i, candidate.batch);
     const std::int64_t count = std::min(candidate.batch, total - first);
-    if (count == candidate.batch) {
-      if (on_batch(first, outputs) == BatchVerdict::kStop) return;
-      continue;
+    if (count < candidate.batch) {
+      for (Tensor& row : rows) row = Rows(row, 0, count);
     }
-    std::vector<Tensor> cut;
-    cut.reserve(outputs.size());
-    for (const Tensor& output : outputs) cut.push_back(Rows(output, 0, count));
-    on_batch(first, cut);
+    if (on_batch(first, rows) == BatchVerdict::kStop) return;
   }
 }
 

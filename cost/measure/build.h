@@ -6,6 +6,7 @@
 
 #include "compiler/base/result.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/runtime/executable.h"
 #include "compiler/strategy/strategy.h"
@@ -24,6 +25,7 @@ struct BuiltCandidate {
   Executable executable;
   std::int64_t batch = 1;         ///< samples per call
   std::int64_t weight_bytes = 0;  ///< of the constants of the lowered graph
+  SampleLayout layout = {};       ///< where inputs and outputs count samples
 };
 
 /// Applies the strategy, lowers and builds. Returns a Failure if a target does not support the
@@ -41,9 +43,9 @@ enum class BatchVerdict : unsigned char { kGoOn, kStop };
 /// Receives the outputs of samples `first` and following, `outputs.front().dims()[0]` of them.
 using OnBatch = std::function<BatchVerdict(std::int64_t first, std::span<const Tensor> outputs)>;
 
-/// Runs all samples, one [N, ...] per input, batch by batch. The last batch is padded with the last
-/// sample, and the outputs of the padding are cut off. UserError if samples do not fit the model,
-/// or the batch is not the outermost dimension of an output.
+/// Runs all samples, one [N, ...] per input, batch by batch, and passes on outputs [n, ...]. The
+/// last batch is padded with the last sample, and the outputs of the padding are cut off. UserError
+/// if samples do not fit the model, or an output does not count them as the layout says.
 void ForEachBatch(BuiltCandidate& candidate, std::span<const Tensor> samples,
                   const OnBatch& on_batch);
 

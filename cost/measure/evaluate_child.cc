@@ -207,10 +207,12 @@ Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strateg
   if (!built.ok()) return built.failure();
   auto runner = std::make_shared<Runner>(Runner{.built = std::move(built).value()});
   const RowRange rows{0, runner->built.batch};
-  runner->inputs = LoadInputs(context.folder, rows);
+  const SampleLayout& layout = runner->built.layout;
+  runner->inputs = InputsOfRows(layout, LoadInputs(context.folder, rows));
   runner->outputs = runner->built.executable.Run(runner->inputs);
   QualityMeter meter(context.folder.forms);
-  auto failure = meter.Add(LoadReference(context.folder, rows), runner->outputs, {});
+  auto failure =
+      meter.Add(LoadReference(context.folder, rows), RowsOfOutputs(layout, runner->outputs), {});
   if (!failure) failure = Judge(context, strategy, runner->built, rows, meter);
   if (failure) return *std::move(failure);
   return runner;

@@ -185,7 +185,7 @@ bool Excused(const DecisionQuestion& question) {
     std::vector<Tensor> rows;
     rows.reserve(inputs.size());
     for (const Tensor& input : inputs) rows.push_back(TakeBatch(input, first, batch));
-    look.Add(rows);
+    look.Add(InputsOfRows(question.built->layout, std::move(rows)));
   }
   return look.Excuses();
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/ops/eval.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/samples.h"
@@ -298,13 +299,14 @@ OutputForms ChooseForms(const Graph& graph, const SampleSource& samples, const C
                         const TargetRegistry& registry,
                         const std::map<std::string, OutputForm>& given) {
   const std::int64_t most = std::max(kMostSamples, FixedBatch(graph).value_or(1));
-  const std::vector<Tensor> first = samples.Read(0, std::min(samples.count(), most));
+  const std::vector<Tensor> first = samples.Read(0, std::min(samples.GroupEnd(0), most));
   std::vector<std::string> names;
   for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
+  const SampleLayout layout = LayoutOf(graph);
   std::vector<std::vector<Tensor>> batches;
   ObserveValues(graph, names, TensorSamples(first), run, registry,
                 [&](std::int64_t /*first*/, std::span<const Tensor> values) {
-                  batches.emplace_back(values.begin(), values.end());
+                  batches.push_back(RowsOfOutputs(layout, {values.begin(), values.end()}));
                 });
   return ChooseForms(graph, JoinBatches(batches), given);
 }

@@ -84,8 +84,17 @@ void OutputMeter::Moments::Add(double value) {
 }
 
 OutputMeter::OutputMeter(NamedForm form, const Dims& dims) : form_(std::move(form)) {
+  SetDims(dims);
+}
+
+void OutputMeter::SetDims(const Dims& dims) {
   const auto rank = static_cast<std::int64_t>(dims.size());
   if (rank == 0) throw UserError("output '" + form_.name + "' has no axis of samples");
+  Dims sample(dims.begin() + 1, dims.end());
+  const bool is_first = moments_.empty();
+  if (!is_first && sample == dims_) return;
+  dims_ = std::move(sample);
+  classes_ = inner_ = 1;
   const OutputKind kind = form_.form.kind;
   const std::int64_t size =
       std::accumulate(dims.begin() + 1, dims.end(), std::int64_t{1}, std::multiplies<>());
@@ -114,8 +123,14 @@ OutputMeter::OutputMeter(NamedForm form, const Dims& dims) : form_(std::move(for
       std::count_if(dims.begin() + 1, dims.end(), [](std::int64_t extent) { return extent > 1; });
   map_ = (IsBinary(kind) && positions >= 2) || (HasClasses(kind) && positions >= 3);
   const bool units = kind == OutputKind::kSeries || (kind == OutputKind::kRegression && rank == 2);
-  if (units && rank >= 2 && dims.back() <= kMostColumns)
-    columns_ = std::max<std::int64_t>(dims.back(), 1);
+  const bool few = units && rank >= 2 && dims.back() <= kMostColumns;
+  const std::int64_t columns = few ? std::max<std::int64_t>(dims.back(), 1) : 1;
+  if (!is_first && columns != columns_) {
+    throw UserError("output '" + form_.name + "' has " + std::to_string(columns) +
+                    " numbers in a row for some samples and " + std::to_string(columns_) +
+                    " for others; compare samples of one size");
+  }
+  columns_ = columns;
   moments_.resize(static_cast<std::size_t>(columns_));
 }
 

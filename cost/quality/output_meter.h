@@ -41,6 +41,10 @@ class OutputMeter {
   /// `dims` are those of any batch. UserError if the form does not fit them.
   OutputMeter(NamedForm form, const Dims& dims);
 
+  /// Says that the next batches have these dims, for samples of several sizes. UserError if the
+  /// form does not fit them, or if the number of columns with a variance of their own changes.
+  void SetDims(const Dims& dims);
+
   /// Adds numbers of both models for `samples` samples; all are finite.
   void Add(std::span<const double> wanted, std::span<const double> got, std::int64_t samples);
 
@@ -81,6 +85,7 @@ class OutputMeter {
   void CopyRow(std::span<const double> sample, std::int64_t row, std::span<double> to) const;
 
   NamedForm form_;
+  Dims dims_;  // of a sample
   // A sample is [outer, classes, inner]: the axis of the form in the middle.
   std::int64_t outer_ = 1;
   std::int64_t classes_ = 1;

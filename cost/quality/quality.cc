@@ -94,6 +94,7 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
   const std::vector<ComparedOutput> q = JoinOutputs(forms_, std::move(got));
   for (std::size_t i = 0; i < p.size(); ++i) {
     if (meters_.size() == i) meters_.emplace_back(p[i].named, p[i].numbers.dims);
+    meters_[i].SetDims(p[i].numbers.dims);
     meters_[i].Add(p[i].numbers.values, q[i].numbers.values, samples);
   }
   if (!labels.empty()) AddLabels(p[0], q[0], labels);

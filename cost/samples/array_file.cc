@@ -224,9 +224,12 @@ OpenedArray OpenNpz(const std::string& array) {
 
 OpenedArray OpenArray(const std::string& format, const std::string& array) {
   Check(format == "npz" || format == "npy" || format == "idx", "arrays are npy, npz or idx");
-  OpenedArray opened = format == "npz"
-                           ? OpenNpz(array)
-                           : Opened(std::make_unique<ByteSource>(array), format == "idx");
+  return format == "npz" ? OpenNpz(array)
+                         : Opened(std::make_unique<ByteSource>(array), format == "idx");
+}
+
+OpenedArray OpenSamples(const std::string& format, const std::string& array) {
+  OpenedArray opened = OpenArray(format, array);
   CheckSamples(opened);
   return opened;
 }
@@ -243,11 +246,15 @@ void Append(const Tensor& values, AtomicFile& file) {
 }  // namespace
 
 Tensor ReadNpy(const std::string& path, const RowRange& rows) {
-  return ReadRows(OpenArray("npy", path), rows);
+  return ReadRows(OpenSamples("npy", path), rows);
 }
 
 Tensor ReadNpyArray(const std::string& path) {
-  const OpenedArray opened = Opened(std::make_unique<ByteSource>(path), false);
+  return ReadArray("npy", path);
+}
+
+Tensor ReadArray(const std::string& format, const std::string& array) {
+  const OpenedArray opened = OpenArray(format, array);
   if (!opened.form.dims.empty()) return ReadRows(opened, {});
   Tensor number(opened.form.dtype, {});
   FillValues(opened, number);
@@ -256,11 +263,11 @@ Tensor ReadNpyArray(const std::string& path) {
 }
 
 Tensor ReadNpz(const std::string& array, const RowRange& rows) {
-  return ReadRows(OpenArray("npz", array), rows);
+  return ReadRows(OpenSamples("npz", array), rows);
 }
 
 Tensor ReadIdx(const std::string& path, const RowRange& rows) {
-  return ReadRows(OpenArray("idx", path), rows);
+  return ReadRows(OpenSamples("idx", path), rows);
 }
 
 ArrayForm ReadArrayForm(const std::string& format, const std::string& array) {
@@ -269,7 +276,7 @@ ArrayForm ReadArrayForm(const std::string& format, const std::string& array) {
 
 void VisitRows(const std::string& format, const std::string& array, const RowRange& asked,
                const RowVisitor& visit) {
-  const OpenedArray opened = OpenArray(format, array);
+  const OpenedArray opened = OpenSamples(format, array);
   const RowRange rows = Checked(opened, asked);
   Dims dims = opened.form.dims;
   dims[0] = 1;
@@ -309,6 +316,7 @@ void WriteNpyFiles(std::span<const NamedArray> arrays) {
 void WriteNpy(const std::string& path, const SampleSource& samples, std::size_t input) {
   constexpr std::int64_t kAtATime = 32;
   Check(input < samples.inputs() && samples.count() > 0, "there are samples for the input");
+  Check(samples.GroupEnd(0) == samples.count(), "all samples have one size");
   AtomicFile file(path);
   for (std::int64_t first = 0; first < samples.count(); first += kAtATime) {
     const Tensor rows = samples.Read(first, std::min(kAtATime, samples.count() - first)).at(input);

@@ -26,6 +26,8 @@ struct RowRange {
 [[nodiscard]] Tensor ReadNpy(const std::string& path, const RowRange& rows = {});
 /// Reads the whole array, of any rank including 0.
 [[nodiscard]] Tensor ReadNpyArray(const std::string& path);
+/// Reads the whole array of a file of `format`, "npy" or "npz", like ReadNpyArray.
+[[nodiscard]] Tensor ReadArray(const std::string& format, const std::string& array);
 
 /// Reads rows of one array of a .npz file, like ReadNpy. `array` is "FILE.npz:NAME"; the name is
 /// optional if the file holds one array. UserError listing the names if there is no such array.
@@ -74,7 +76,7 @@ void CopyNpyRows(const std::string& from, const RowRange& rows, const std::strin
 /// Source: http://yann.lecun.com/exdb/mnist.
 [[nodiscard]] Tensor ReadIdx(const std::string& path, const RowRange& rows = {});
 
-/// Element type and dims of a whole array.
+/// Element type and dims of a whole array, of any rank including 0.
 struct ArrayForm {
   DType dtype = DType::kUndefined;
   Dims dims;

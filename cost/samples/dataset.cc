@@ -1,64 +1,28 @@
 #include "cost/samples/dataset.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "cost/samples/array_file.h"
 #include "cost/samples/convert.h"
 #include "cost/samples/named_inputs.h"
+#include "cost/samples/normalize.h"
 #include "cost/samples/sample_dims.h"
 #include "cost/samples/sample_files.h"
 
 namespace msc::cost {
 namespace {
 
-/// Returns the numbers of a sample before normalisation; bytes are divided by 255.
-std::vector<float> PlainValues(const Tensor& raw, const std::string& path) {
-  std::vector<float> values = AsFloats(raw, path);
-  if (raw.dtype() != DType::kU8) return values;
-  for (float& value : values) value /= 255.0F;
-  return values;
-}
-
-void Normalize(std::span<const float> from, const DataConfig& config, std::int64_t channels,
-               std::span<float> to) {
-  const std::size_t inner = to.empty() ? 1 : to.size() / static_cast<std::size_t>(channels);
-  for (std::size_t channel = 0; channel < static_cast<std::size_t>(channels); ++channel) {
-    const auto mean = static_cast<float>(config.mean[config.mean.size() == 1 ? 0 : channel]);
-    const auto std = static_cast<float>(config.std[config.std.size() == 1 ? 0 : channel]);
-    for (std::size_t i = channel * inner; i < (channel + 1) * inner; ++i) {
-      to[i] = (from[i] - mean) / std;
-    }
-  }
-}
-
-void CheckChannels(const DataConfig& config, std::int64_t channels) {
-  for (const auto* list : {&config.mean, &config.std}) {
-    if (list->size() == 1 || static_cast<std::int64_t>(list->size()) == channels) continue;
-    throw UserError(std::string(list == &config.mean ? "'mean'" : "'std'") + " has " +
-                    std::to_string(list->size()) + " numbers; it needs one, or one for each of " +
-                    std::to_string(channels) + " channels");
-  }
-}
-
-/// Returns a sample in the form of the model's input: f32, with a 1 in front of the dims `sample`.
-Tensor Convert(const Tensor& raw, const DataConfig& config, const Dims& sample) {
-  Dims dims = {1};
-  dims.insert(dims.end(), sample.begin(), sample.end());
-  Tensor out(DType::kF32, std::move(dims));
-  const std::int64_t channels = sample.empty() ? 1 : sample[0];
-  CheckChannels(config, channels);
-  const auto values = out.MutableValues<float>();
-  Normalize(PlainValues(raw, config.images), config, channels, values);
-  for (const float value : values) {
-    if (!std::isfinite(value)) {
-      throw UserError("'" + config.images + "' holds a sample that is not finite");
-    }
-  }
-  return out;
+/// Throws UserError if a sample, as the model gets it, holds a number that is not finite.
+void CheckFinite(const Tensor& converted, const RawSample& raw) {
+  if (AllFinite(converted)) return;
+  throw UserError(NameOf(raw) + " holds a number that is not finite");
 }
 
 std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples& raw) {
@@ -90,58 +54,200 @@ std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples&
                   " from number " + std::to_string(first) + " on were requested");
 }
 
+/// Throws UserError if samples differ in their sizes.
+void RequireOneSize(const DatasetSamples& samples, const DataConfig& config) {
+  if (samples.GroupEnd(0) == samples.count()) return;
+  throw UserError("the samples of '" + config.images +
+                  "' have different sizes, and samples of one size are needed here: give the "
+                  "model's sizes with --shape (in a config, 'shapes'), and for images 'resize'");
+}
+
 }  // namespace
 
-DatasetSamples::DatasetSamples(const DataConfig& config, const Shape& input) {
-  ReadImages(config, input);
-}
+DatasetSamples::DatasetSamples(const DataConfig& config, const Shape& input)
+    : DatasetSamples(config, std::vector<InputForm>{{.name = "", .shape = input}}) {}
 
-DatasetSamples::DatasetSamples(const DataConfig& config, std::span<const InputForm> inputs) {
-  if (inputs.empty()) throw UserError("the model has no input: it takes no samples");
-  if (inputs.size() == 1 && inputs[0].dtype == DType::kF32) {
-    ReadImages(config, inputs[0].shape);
-  } else {
-    ReadArrays(config, inputs);
-  }
-}
-
-void DatasetSamples::ReadImages(const DataConfig& given, const Shape& input) {
+DatasetSamples::DatasetSamples(const DataConfig& given, std::span<const InputForm> forms) {
+  if (forms.empty()) throw UserError("the model has no input: it takes no samples");
   if (given.images.empty()) throw UserError("'images' must name a file of samples");
-  const DataConfig config = ResolveFormat(given);
-  Input& only = inputs_.emplace_back();
+  DataConfig config = given;
+  config.format = FormOf(given);
+  std::vector<InputForm> read;
+  std::vector<Input*> inputs;
+  for (const InputForm& form : forms) {
+    Input& input = inputs_.emplace_back();
+    input.name = form.name;
+    input.dtype = form.dtype;
+    const auto constant = config.constants.find(form.name);
+    if (constant == config.constants.end()) {
+      read.push_back(form);
+      inputs.push_back(&input);
+      continue;
+    }
+    const Tensor one = Filled(form, constant->second);
+    input.sample.assign(one.dims().begin() + 1, one.dims().end());
+    input.for_all = true;
+    input.file.Write(0, one.Raw());
+    input.values.Add(one);
+  }
+  for (const auto& [name, number] : config.constants) {
+    if (std::ranges::find(forms, name, &InputForm::name) != forms.end()) continue;
+    throw UserError("'constants' names the input '" + name + "', which the model does not have");
+  }
+  if (read.empty()) throw UserError("'constants' names all inputs: no samples are left to read");
+  if (TakesArrays(config, read)) {
+    ReadArrays(config, read, inputs);
+  } else {
+    ReadImages(config, read[0], *inputs[0]);
+  }
+  Group();
+}
+
+void DatasetSamples::Store(const Tensor& converted, std::int64_t place, bool by_pieces,
+                           Input& input) {
+  if (by_pieces) {
+    input.pieces.resize(std::max(input.pieces.size(), static_cast<std::size_t>(place) + 1));
+    input.pieces[static_cast<std::size_t>(place)] = {input.bytes, input.sample};
+    input.file.Write(input.bytes, converted.Raw());
+    input.bytes += converted.bytes();
+  } else {
+    input.file.Write(static_cast<std::uint64_t>(place) * converted.bytes(), converted.Raw());
+  }
+  input.values.Add(converted);
+}
+
+RawSamples DatasetSamples::Take(const DataConfig& config, const InputForm& form,
+                                const Conversion& convert, Input& input) {
+  const Shape wanted = SampleShape(form);
+  const bool is_folder = config.format == "folder";
   bool is_first = true;
-  const RawSamples raw = ReadSamples(config, input, [&](std::int64_t place, const Tensor& sample) {
-    if (std::exchange(is_first, false)) only.sample = FitDims(sample, input, config.images);
-    const Tensor converted = Convert(sample, config, only.sample);
-    only.file.Write(static_cast<std::uint64_t>(place) * converted.bytes(), converted.Raw());
+  return ReadSamples(config, form, [&](const RawSample& sample) {
+    // The rows of an array have one size, the files of a folder may differ.
+    if (is_folder || std::exchange(is_first, false)) {
+      const Dims own(sample.values.dims().begin() + 1, sample.values.dims().end());
+      input.sample = FitDims(own, wanted, sample.file);
+    }
+    const Tensor converted = convert(sample, input.sample);
+    CheckFinite(converted, sample);
+    Store(converted, sample.place, is_folder, input);
   });
+}
+
+void DatasetSamples::ReadImages(const DataConfig& given, const InputForm& form, Input& input) {
+  const DataConfig config = ResolveFormat(given);
+  const auto convert = [&](const RawSample& sample, const Dims& dims) {
+    return form.dtype == DType::kF32 ? Normalized(sample, config, dims)
+                                     : ConvertExactly(sample.values, form, dims, sample.file);
+  };
+  const RawSamples raw = Take(config, form, convert, input);
   count_ = raw.count;
   TakeLabels(config, raw);
 }
 
-void DatasetSamples::ReadArrays(const DataConfig& given, std::span<const InputForm> inputs) {
-  if (given.images.empty()) throw UserError("'images' must name a file of samples");
-  DataConfig config = given;
-  config.format = FormOf(given);
-  const std::vector<std::string> arrays = ArraysOf(config, inputs);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
+void DatasetSamples::ReadArrays(const DataConfig& config, std::span<const InputForm> forms,
+                                std::span<Input* const> inputs) {
+  const std::vector<InputArray> arrays = ArraysOf(config, forms);
+  for (std::size_t i = 0; i < forms.size(); ++i) {
     DataConfig own = config;
-    own.images = arrays[i];
+    own.images = arrays[i].path;
+    if (arrays[i].for_all) {
+      ReadForAll(own, forms[i], *inputs[i]);
+      continue;
+    }
     own = ResolveFormat(own);
-    Input& input = inputs_.emplace_back();
-    input.dtype = inputs[i].dtype;
-    bool is_first = true;
-    const auto take = [&](std::int64_t place, const Tensor& sample) {
-      if (std::exchange(is_first, false)) {
-        input.sample = FitDims(sample, inputs[i].shape, own.images);
-      }
-      const Tensor converted = ConvertExactly(sample, inputs[i], input.sample, own.images);
-      input.file.Write(static_cast<std::uint64_t>(place) * converted.bytes(), converted.Raw());
+    const auto convert = [&](const RawSample& sample, const Dims& dims) {
+      return ConvertExactly(sample.values, forms[i], dims, sample.file);
     };
-    const RawSamples raw = ReadSamples(own, inputs[i].shape, take);
+    const RawSamples raw = Take(own, forms[i], convert, *inputs[i]);
+    // The first input with samples of its own has the labels.
+    if (count_ == 0) TakeLabels(own, raw);
     count_ = raw.count;
-    if (i == 0) TakeLabels(own, raw);
   }
+  if (count_ > 0) return;
+  throw UserError("'" + config.images + "' holds one sample for all, and no other");
+}
+
+void DatasetSamples::ReadForAll(const DataConfig& config, const InputForm& form, Input& input) {
+  const Shape wanted = SampleShape(form);
+  const Tensor one = ReadArray(config.format, config.images);
+  Dims own = one.dims();
+  // A first axis of 1 may count the one sample.
+  if (!own.empty() && own[0] == 1 && !FittedDims(own, wanted)) own.erase(own.begin());
+  input.sample = FitDims(own, wanted, config.images);
+  input.for_all = true;
+  const Tensor converted = ConvertExactly(one, form, input.sample, config.images);
+  if (!AllFinite(converted)) {
+    throw UserError("'" + config.images + "' holds a number that is not finite");
+  }
+  input.file.Write(0, converted.Raw());
+  input.values.Add(converted);
+}
+
+std::vector<std::int64_t> DatasetSamples::GroupNumbers() const {
+  std::map<std::vector<Dims>, std::int64_t> known;
+  std::vector<std::int64_t> numbers;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
+    std::vector<Dims> sizes;
+    for (const Input& input : inputs_) {
+      if (!input.pieces.empty()) sizes.push_back(input.pieces.at(i).dims);
+    }
+    numbers.push_back(known.emplace(std::move(sizes), std::ssize(known)).first->second);
+  }
+  return numbers;
+}
+
+void DatasetSamples::Group() {
+  group_ends_ = {count_};
+  const bool by_pieces =
+      std::ranges::any_of(inputs_, [](const Input& input) { return !input.pieces.empty(); });
+  if (!by_pieces) return;
+  const std::vector<std::int64_t> group = GroupNumbers();
+  std::vector<std::size_t> order(group.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return group[i]; });
+  const auto sort = [&](auto& values) {
+    if (values.empty()) return;
+    auto sorted = values;
+    for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = values[order[i]];
+    values = std::move(sorted);
+  };
+  for (Input& input : inputs_) sort(input.pieces);
+  sort(labels_);
+  sort(label_rows_);
+  group_ends_.clear();
+  for (std::size_t i = 1; i <= order.size(); ++i) {
+    if (i == order.size() || group[order[i]] != group[order[i - 1]]) {
+      group_ends_.push_back(static_cast<std::int64_t>(i));
+    }
+  }
+}
+
+std::int64_t DatasetSamples::GroupEnd(std::int64_t first) const {
+  const auto end = std::ranges::upper_bound(group_ends_, first);
+  return end == group_ends_.end() ? count_ : *end;
+}
+
+std::vector<InputSummary> DatasetSamples::Summary() const {
+  std::vector<InputSummary> summaries;
+  for (const Input& input : inputs_) {
+    InputSummary& summary = summaries.emplace_back(InputSummary{.name = input.name,
+                                                                .dtype = input.dtype,
+                                                                .sizes = {},
+                                                                .for_all = input.for_all,
+                                                                .values = input.values});
+    if (input.pieces.empty()) {
+      summary.sizes = {input.sample};
+      continue;
+    }
+    for (const Piece& piece : input.pieces) {
+      if (std::ranges::find(summary.sizes, piece.dims) == summary.sizes.end()) {
+        summary.sizes.push_back(piece.dims);
+      }
+    }
+    std::ranges::sort(summary.sizes, {},
+                      [](const Dims& dims) { return std::pair(ElementCount(dims), dims); });
+  }
+  return summaries;
 }
 
 void DatasetSamples::TakeLabels(const DataConfig& config, const RawSamples& raw) {
@@ -169,29 +275,50 @@ std::vector<Tensor> DatasetSamples::Read(std::int64_t first, std::int64_t count)
   if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
     RejectRange(count_, first, count);
   }
+  if (count > 0 && first + count > GroupEnd(first)) {
+    throw UserError("samples " + std::to_string(first) + " to " +
+                    std::to_string(first + count - 1) + " have different sizes");
+  }
   std::vector<Tensor> read;
   for (const Input& input : inputs_) {
     Dims dims = {count};
-    dims.insert(dims.end(), input.sample.begin(), input.sample.end());
+    const bool by_pieces = !input.pieces.empty() && count > 0;
+    const Dims& sample =
+        by_pieces ? input.pieces[static_cast<std::size_t>(first)].dims : input.sample;
+    dims.insert(dims.end(), sample.begin(), sample.end());
     Tensor& rows = read.emplace_back(input.dtype, std::move(dims));
-    const std::uint64_t bytes =
-        static_cast<std::uint64_t>(ElementCount(input.sample)) * ByteSize(input.dtype);
-    input.file.Read(static_cast<std::uint64_t>(first) * bytes, rows.MutableRaw());
+    const std::size_t bytes =
+        static_cast<std::size_t>(ElementCount(sample)) * ByteSize(input.dtype);
+    if (!by_pieces && !input.for_all) {
+      input.file.Read(static_cast<std::uint64_t>(first) * bytes, rows.MutableRaw());
+      continue;
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      const std::uint64_t offset =
+          input.for_all ? 0 : input.pieces[static_cast<std::size_t>(first) + i].offset;
+      input.file.Read(offset, rows.MutableRaw().subspan(i * bytes, bytes));
+    }
   }
   return read;
+}
+
+SampleSet ReadAll(const DatasetSamples& samples, const DataConfig& config) {
+  RequireOneSize(samples, config);
+  return {samples.Read(0, samples.count()), samples.labels()};
 }
 
 SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs,
                         std::int64_t classes) {
   const DatasetSamples samples(config, inputs);
   samples.CheckLabels(classes);
-  return {samples.Read(0, samples.count()), samples.labels()};
+  return ReadAll(samples, config);
 }
 
 Dataset LoadDataset(const DataConfig& config, const Shape& input, std::int64_t classes) {
   const DatasetSamples samples(config, input);
   samples.CheckLabels(classes);
-  return {std::move(samples.Read(0, samples.count())[0]), samples.labels()};
+  SampleSet all = ReadAll(samples, config);
+  return {std::move(all.inputs[0]), std::move(all.labels)};
 }
 
 Dataset Slice(const Dataset& dataset, std::int64_t first, std::int64_t count) {

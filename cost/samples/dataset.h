@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -9,102 +10,86 @@
 #include "compiler/base/dtype.h"
 #include "compiler/base/file.h"
 #include "compiler/base/shape.h"
-#include "compiler/base/within.h"
 #include "compiler/ir/sample_source.h"
 #include "compiler/ir/tensor.h"
+#include "cost/samples/data_config.h"
+#include "cost/samples/input_summary.h"
+#include "cost/samples/sample_dims.h"
 
 namespace msc::cost {
 
-/// Where samples come from and how they become inputs of the model: (x - mean) / std, where x is
-/// byte / 255 for bytes and the number itself for all other types.
-struct DataConfig {
-  /// "idx": IDX, plain or gzip; "npy": NumPy arrays; "npz": archives of these, FILE.npz:NAME;
-  /// "csv": one line of numbers per sample, plain or gzip; "folder": images (PGM, PPM, PNG, JPEG)
-  /// in it and in its subfolders; "auto": by the name, see FormOf.
-  std::string format = "auto";
-  std::string images;  ///< file or folder of samples, [N, ...]
-  /// N class numbers; empty if there are none. The format follows from the name, else it is that of
-  /// the samples. For a CSV file FILE:COLUMN; if the samples come from the same file, that column
-  /// is left out of them. "folders" takes the subfolder of an image as its class, numbered by name.
-  std::string labels;
-  std::vector<double> mean = {0};  ///< one, or one per channel (axis 1 of [N, C, ...])
-  std::vector<double> std = {1};   ///< one, or one per channel
-  std::string layout = "as_is";    ///< of arrays; "hwc": channels last, converted to channels first
-  bool resize = false;             ///< whether images are scaled to the model's sizes, see FitImage
-  std::uint64_t shuffle = 0;       ///< 0: order of the file; else the seed of a random order
-  std::int64_t first = 0;          ///< samples to skip, in that order
-  std::int64_t count = 0;          ///< samples to take; 0 = all the others
-  /// Whether fewer samples than `count` are accepted. Not a config key: callers set it for a
-  /// default `count` that the user did not choose.
-  bool or_fewer = false;
-  static void Fields(auto& self, auto& visit) {
-    visit("format", self.format,
-          "format of the files; auto = recognised by the name, a folder as images",
-          Within::OneOf({"auto", "idx", "npy", "npz", "csv", "folder"}));
-    visit("images", self.images, "file or folder with the samples");
-    visit("labels", self.labels,
-          "class numbers: a file, FILE:COLUMN of a CSV file, or `folders` (the subfolders of the "
-          "images); empty = none");
-    visit("mean", self.mean, "subtracted from the values: one number, or one per channel",
-          Within{-1e30, 1e30});
-    visit("std", self.std, "divisor of the values: one number, or one per channel",
-          Within{1e-30, 1e30});
-    visit("layout", self.layout, "layout of arrays in the files; hwc = channels last",
-          Within::OneOf({"as_is", "hwc"}));
-    visit("resize", self.resize, "scale images to the input size of the model");
-    visit("shuffle", self.shuffle, "seed of a random order of the samples; 0 = order of the files");
-    visit("first", self.first, "number of samples to skip", Within{0, 2147483647});
-    visit("count", self.count, "number of samples to use after that; 0 = all",
-          Within{0, 2147483647});
-  }
-};
-
+struct RawSample;
 struct RawSamples;
-
-/// Form of one input of a model, with the batch outermost.
-struct InputForm {
-  std::string name;
-  DType dtype = DType::kF32;
-  Shape shape;
-};
 
 /// Samples that stay on disk. The files are read once, in their own order; the samples are
 /// converted for the model and written to a ScratchFile, from which Read takes them. In memory are
-/// one image or line at a time, the labels, and with `shuffle` eight bytes for each sample of the
-/// file.
+/// one image or line at a time, the labels, with `shuffle` eight bytes for each sample of the file,
+/// and for a folder the sizes of each sample.
+///
+/// Samples of a folder may differ in the sizes that the model leaves open. Those of one size follow
+/// each other, as a group; groups are in the order of their first samples.
 class DatasetSamples final : public SampleSource {
  public:
   /// Reads samples for a model with one f32 input. `input` is its shape, with the batch outermost.
   /// All samples get the dims that FitDims (sample_dims.h) finds for it. UserError naming the file,
   /// or saying how the sizes differ; damage and numbers that are not finite are also found here.
   DatasetSamples(const DataConfig& config, const Shape& input);
-  /// Reads samples for a model with these inputs. One f32 input works as above. Several inputs, or
-  /// one of integers, take the arrays of an archive by their names, without scaling; see ArraysOf
-  /// and ConvertExactly (named_inputs.h). UserError likewise.
+  /// Reads samples for a model with these inputs. One f32 input works as above, without those that
+  /// `config.constants` names. Several inputs, or one of integers, take the arrays of an archive by
+  /// their names, without scaling; see ArraysOf and ConvertExactly (named_inputs.h). UserError
+  /// likewise.
   DatasetSamples(const DataConfig& config, std::span<const InputForm> inputs);
   [[nodiscard]] std::int64_t count() const override { return count_; }
   [[nodiscard]] std::size_t inputs() const override { return inputs_.size(); }
   /// Returns samples as one [count, ...] per input, in the input's type. UserError if they do not
-  /// all exist.
+  /// all exist or are of several groups.
   [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override;
+  [[nodiscard]] std::int64_t GroupEnd(std::int64_t first) const override;
   /// Returns the class numbers (>= 0) of all samples, or none.
   [[nodiscard]] const std::vector<std::int32_t>& labels() const { return labels_; }
+  /// Returns what the samples of each input look like.
+  [[nodiscard]] std::vector<InputSummary> Summary() const;
   /// Checks that all labels are below `classes`; 0 = number of classes unknown, no check. UserError
   /// naming file, row and label.
   void CheckLabels(std::int64_t classes) const;
 
  private:
+  /// A sample of a folder in the file of its input.
+  struct Piece {
+    std::uint64_t offset = 0;
+    Dims dims;
+  };
   struct Input {
+    std::string name;
     ScratchFile file;
     DType dtype = DType::kF32;
-    Dims sample;
+    Dims sample;                ///< of all samples, or of the last one that was read
+    bool for_all = false;       ///< the file has one sample, which all share
+    std::vector<Piece> pieces;  ///< of a folder, by sample
+    std::uint64_t bytes = 0;    ///< written so far
+    ValueStatistics values;
   };
-  void ReadImages(const DataConfig& config, const Shape& input);
-  void ReadArrays(const DataConfig& config, std::span<const InputForm> inputs);
+  /// Returns a sample [1, ...] of these dims as the model gets it.
+  using Conversion = std::function<Tensor(const RawSample& sample, const Dims& dims)>;
+  void ReadImages(const DataConfig& config, const InputForm& form, Input& input);
+  void ReadArrays(const DataConfig& config, std::span<const InputForm> forms,
+                  std::span<Input* const> inputs);
+  void ReadForAll(const DataConfig& config, const InputForm& form, Input& input);
+  /// Reads the samples of an input and stores what `convert` makes of them. `config` is resolved
+  /// (ResolveFormat).
+  static RawSamples Take(const DataConfig& config, const InputForm& form, const Conversion& convert,
+                         Input& input);
+  /// Writes a sample, whose dims are `input.sample`, to the file of the input.
+  static void Store(const Tensor& converted, std::int64_t place, bool by_pieces, Input& input);
   void TakeLabels(const DataConfig& config, const RawSamples& raw);
+  /// Returns for each sample the number of its group.
+  [[nodiscard]] std::vector<std::int64_t> GroupNumbers() const;
+  /// Sorts the samples of a folder by their groups.
+  void Group();
 
   std::deque<Input> inputs_;  // a deque does not move its elements
   std::int64_t count_ = 0;
+  std::vector<std::int64_t> group_ends_;  // none or one: all samples have one size
   std::vector<std::int32_t> labels_;
   std::string labels_path_;
   /// Rows of the labels in the file; empty = a run of rows from first_ on.
@@ -125,6 +110,10 @@ struct SampleSet {
   std::vector<std::int32_t> labels;  ///< N class numbers >= 0, or none
   [[nodiscard]] std::int64_t size() const { return inputs.at(0).dims().at(0); }
 };
+/// Reads all samples and labels into memory. UserError if samples differ in their sizes; `config`
+/// names them in the message.
+[[nodiscard]] SampleSet ReadAll(const DatasetSamples& samples, const DataConfig& config);
+
 /// Loads all samples and labels into memory, like DatasetSamples, for a model with that many
 /// `classes` (0 = unknown). UserError likewise.
 [[nodiscard]] SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs,

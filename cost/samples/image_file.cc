@@ -1,12 +1,9 @@
 #include "cost/samples/image_file.h"
 
 #include <algorithm>
-#include <cmath>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
-#include <map>
 #include <string_view>
 
 #ifdef MSC_WITH_PNG
@@ -158,32 +155,6 @@ Tensor ReadJpeg(const std::string& path, [[maybe_unused]] const std::string& byt
 #endif
 }
 
-/// Returns whether the file name ends like that of an image, in either case.
-bool IsImage(const std::filesystem::path& path) {
-  std::string ending = path.extension().string();
-  std::transform(ending.begin(), ending.end(), ending.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return ending == ".png" || ending == ".jpg" || ending == ".jpeg" || ending == ".ppm" ||
-         ending == ".pgm";
-}
-
-/// The two source pixels around a target pixel, and the distance from the first one, in pixels.
-struct Between {
-  std::int64_t low = 0;
-  std::int64_t high = 0;
-  float share = 0;
-};
-/// Returns the source pixels for pixel `index` of `to` pixels. Pixel centres lie at +0.5; centres
-/// outside of the `from` source pixels are clamped to the border.
-Between Place(std::int64_t index, std::int64_t to, std::int64_t from) {
-  const double at =
-      (static_cast<double>(index) + 0.5) * static_cast<double>(from) / static_cast<double>(to) -
-      0.5;
-  const double inside = std::clamp(at, 0.0, static_cast<double>(from - 1));
-  const auto low = static_cast<std::int64_t>(inside);
-  return {low, std::min(low + 1, from - 1), static_cast<float>(inside - static_cast<double>(low))};
-}
-
 }  // namespace
 
 Tensor ReadImage(const std::string& path) {
@@ -192,71 +163,6 @@ Tensor ReadImage(const std::string& path) {
   if (bytes.starts_with("\x89PNG")) return ReadPng(path, bytes);
   if (bytes.starts_with("\xFF\xD8")) return ReadJpeg(path, bytes);
   Reject(path, "is not a PGM, PPM, PNG or JPEG image");
-}
-
-Tensor FitImage(const Tensor& image, std::int64_t channels, std::int64_t height,
-                std::int64_t width) {
-  Check(channels == 1 || channels == 3, "images have one channel or three");
-  const std::int64_t from_height = image.dims().at(0);
-  const std::int64_t from_width = image.dims().at(1);
-  const std::int64_t from_channels = image.dims().at(2);
-  const auto pixels = image.Values<std::uint8_t>();
-  const auto value = [&](std::int64_t y, std::int64_t x, std::int64_t c) {
-    const auto at = static_cast<std::size_t>((y * from_width + x) * from_channels);
-    if (from_channels == channels)
-      return static_cast<float>(pixels[at + static_cast<std::size_t>(c)]);
-    if (from_channels == 1) return static_cast<float>(pixels[at]);
-    // Luma by ITU-R BT.601.
-    return 0.299F * pixels[at] + 0.587F * pixels[at + 1] + 0.114F * pixels[at + 2];
-  };
-  Tensor fitted(DType::kU8, {channels, height, width});
-  const auto out = fitted.MutableValues<std::uint8_t>();
-  for (std::int64_t c = 0; c < channels; ++c) {
-    for (std::int64_t y = 0; y < height; ++y) {
-      const Between v = Place(y, height, from_height);
-      for (std::int64_t x = 0; x < width; ++x) {
-        const Between h = Place(x, width, from_width);
-        const float top =
-            value(v.low, h.low, c) * (1 - h.share) + value(v.low, h.high, c) * h.share;
-        const float bottom =
-            value(v.high, h.low, c) * (1 - h.share) + value(v.high, h.high, c) * h.share;
-        // Weights sum up to 1, so the result fits into a byte.
-        out[static_cast<std::size_t>((c * height + y) * width + x)] =
-            static_cast<std::uint8_t>(std::lround(top * (1 - v.share) + bottom * v.share));
-      }
-    }
-  }
-  return fitted;
-}
-
-ImageList ListImages(const std::string& folder) {
-  std::error_code failed;
-  std::vector<std::filesystem::path> found;
-  std::filesystem::recursive_directory_iterator it(folder, failed);
-  if (failed) throw UserError("cannot read the folder '" + folder + "': " + failed.message());
-  for (; it != std::filesystem::recursive_directory_iterator(); it.increment(failed)) {
-    if (failed) throw UserError("cannot read the folder '" + folder + "': " + failed.message());
-    if (it->is_regular_file(failed) && IsImage(it->path())) found.push_back(it->path());
-  }
-  if (found.empty()) throw UserError("the folder '" + folder + "' holds no images");
-  // The system lists a folder in any order.
-  std::sort(found.begin(), found.end());
-  ImageList list;
-  std::map<std::string, std::int32_t> classes;
-  bool all = true;
-  for (const std::filesystem::path& path : found) {
-    list.files.push_back(path.string());
-    const std::filesystem::path inside = path.lexically_relative(folder);
-    all = all && std::distance(inside.begin(), inside.end()) > 1;
-    classes.emplace(inside.begin()->string(), 0);
-  }
-  if (!all) return list;
-  std::int32_t number = 0;
-  for (auto& [name, index] : classes) index = number++;
-  for (const std::filesystem::path& path : found) {
-    list.classes.push_back(classes.at(path.lexically_relative(folder).begin()->string()));
-  }
-  return list;
 }
 
 }  // namespace msc::cost

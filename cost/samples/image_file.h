@@ -1,11 +1,8 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "compiler/ir/tensor.h"
-#include "cost/samples/array_file.h"
 
 namespace msc::cost {
 
@@ -14,20 +11,5 @@ namespace msc::cost {
 /// Transparent pixels are blended with black. UserError for other files, a damaged file, and more
 /// than 64 million pixels.
 [[nodiscard]] Tensor ReadImage(const std::string& path);
-
-/// Returns an image as u8 [channels, height, width] of other sizes. `channels` is 1 or 3. Gray is
-/// 0.299 R + 0.587 G + 0.114 B; a gray image gets three equal colours. Sizes change by bilinear
-/// interpolation between pixel centres, without smoothing.
-[[nodiscard]] Tensor FitImage(const Tensor& image, std::int64_t channels, std::int64_t height,
-                              std::int64_t width);
-
-/// Images in a folder and its subfolders, sorted by path. If all lie in subfolders, these are the
-/// classes, numbered by name.
-struct ImageList {
-  std::vector<std::string> files;
-  std::vector<std::int32_t> classes;  ///< one per file; empty if there are no classes
-};
-/// Lists the images of a folder and skips other files. UserError if there are none.
-[[nodiscard]] ImageList ListImages(const std::string& folder);
 
 }  // namespace msc::cost

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <optional>
+#include <utility>
 
 #include "compiler/base/error.h"
 
@@ -54,13 +54,30 @@ bool IsList(const Dims& own, const Dims& wanted) {
 
 }  // namespace
 
-Dims FitDims(const Tensor& raw, const Shape& input, const std::string& path) {
-  const Dims own(raw.dims().begin() + 1, raw.dims().end());
-  if (input.empty()) throw UserError("the model's input is a scalar: it takes no samples");
-  const Shape wanted(input.begin() + 1, input.end());
-  if (const auto dims = Matched(own, wanted)) return *dims;
-  const auto sizes = StaticDims(wanted);
-  if (sizes && IsList(own, *sizes)) return *sizes;
+Shape SampleShape(const InputForm& input) {
+  if (input.axis.counting != SampleCounting::kAlong) return input.shape;
+  const auto axis = static_cast<std::ptrdiff_t>(input.axis.axis);
+  if (axis >= std::ssize(input.shape)) {
+    throw UserError("the model's input '" + input.name + "', " + ToString(input.shape) +
+                    ", has no axis " + std::to_string(axis) +
+                    " that counts samples; give --batch-axis " + input.name +
+                    "=none (in a config, \"batch_axis\": {\"" + input.name +
+                    "\": -1}), or one number for all samples in 'constants'");
+  }
+  Shape shape = input.shape;
+  shape.erase(shape.begin() + axis);
+  return shape;
+}
+
+std::optional<Dims> FittedDims(const Dims& own, const Shape& wanted) {
+  if (auto dims = Matched(own, wanted)) return dims;
+  auto sizes = StaticDims(wanted);
+  if (sizes && IsList(own, *sizes)) return sizes;
+  return std::nullopt;
+}
+
+Dims FitDims(const Dims& own, const Shape& wanted, const std::string& path) {
+  if (auto dims = FittedDims(own, wanted)) return *std::move(dims);
   Dims turned = own;
   if (!turned.empty()) std::rotate(turned.begin(), turned.end() - 1, turned.end());
   const bool channels_last = own.size() >= 2 && Matched(turned, wanted).has_value();

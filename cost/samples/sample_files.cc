@@ -14,7 +14,8 @@
 #include "compiler/base/rng.h"
 #include "cost/samples/array_file.h"
 #include "cost/samples/csv_file.h"
-#include "cost/samples/image_file.h"
+#include "cost/samples/one_sample.h"
+#include "cost/samples/sample_folder.h"
 
 namespace msc::cost {
 namespace {
@@ -102,31 +103,6 @@ Tensor Picked(const Tensor& all, const std::vector<std::int64_t>& rows) {
   return picked;
 }
 
-/// Converts [N, H, W, C] to [N, C, H, W], and [N, L, C] likewise.
-Tensor ChannelsFirst(const Tensor& images, const std::string& path) {
-  const Dims& dims = images.dims();
-  if (dims.size() < 3) {
-    throw UserError("samples of '" + path + "' are " + ToString(dims) +
-                    ", the first of which counts them: there are no channels to reorder");
-  }
-  const std::int64_t channels = dims.back();
-  Dims turned = {dims[0], channels};
-  turned.insert(turned.end(), dims.begin() + 1, dims.end() - 1);
-  const std::int64_t places = ElementCount(std::span(dims).subspan(1, dims.size() - 2));
-  Tensor out(images.dtype(), std::move(turned));
-  const std::size_t size = ByteSize(images.dtype());
-  const auto at = [&](std::int64_t index) { return static_cast<std::size_t>(index) * size; };
-  for (std::int64_t n = 0; n < dims[0]; ++n) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      for (std::int64_t i = 0; i < places; ++i) {
-        std::memcpy(out.MutableRaw().data() + at((n * channels + c) * places + i),
-                    images.Raw().data() + at((n * places + i) * channels + c), size);
-      }
-    }
-  }
-  return out;
-}
-
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 32U;
 
 [[noreturn]] void RejectSize(const DataConfig& config) {
@@ -134,42 +110,27 @@ constexpr std::int64_t kMaxBytes = std::int64_t{1} << 32U;
                   "' holds more than 4 GiB of samples; take fewer with 'count'");
 }
 
-/// Returns the dims [1, C, H, W] of a sample for a model that takes images. UserError for other
-/// models.
-Dims ImageDims(const DataConfig& config, const Shape& input, std::int64_t count) {
-  const auto sample =
-      input.empty() ? std::nullopt : StaticDims(Shape(input.begin() + 1, input.end()));
-  if (!sample || sample->size() != 3 || (sample->at(0) != 1 && sample->at(0) != 3)) {
-    throw UserError("images are for a model whose input is [N, 1 or 3, height, width], not " +
-                    ToString(input));
-  }
-  if (count > kMaxBytes / std::max<std::int64_t>(ElementCount(*sample), 1)) RejectSize(config);
-  return {1, sample->at(0), sample->at(1), sample->at(2)};
-}
-
-/// Reads a folder of images, only those that are taken.
-RawSamples ReadFolder(const DataConfig& config, const Shape& input, const SampleVisitor& visit) {
-  const ImageList list = ListImages(config.images);
+/// Reads a folder, only the files that are taken.
+RawSamples ReadFolder(const DataConfig& config, const InputForm& input,
+                      const SampleVisitor& visit) {
+  const SampleList list = ListSamples(config.images);
   RawSamples raw;
   raw.rows = ChosenRows(config, std::ssize(list.files));
   raw.count = std::ssize(raw.rows);
-  const Dims dims = ImageDims(config, input, raw.count);
+  std::int64_t rate = config.sample_rate;
+  std::int64_t bytes = 0;
   for (std::int64_t i = 0; i < raw.count; ++i) {
     const std::int64_t row = raw.rows[static_cast<std::size_t>(i)];
     const std::string& file = list.files[static_cast<std::size_t>(row)];
-    const Tensor image = ReadImage(file);
-    const Dims& size = image.dims();
-    if (!config.resize && (size[0] != dims[2] || size[1] != dims[3])) {
-      throw UserError("'" + file + "' is " + std::to_string(size[1]) + " x " +
-                      std::to_string(size[0]) + " pixels; the model's input needs " +
-                      std::to_string(dims[3]) + " x " + std::to_string(dims[2]) +
-                      ". Set 'resize' to scale images");
-    }
-    visit(i, FitImage(image, dims[1], dims[2], dims[3]).Reshaped(dims));
+    const Tensor values = ReadOne(list.kind, file, config, input, rate);
+    bytes += static_cast<std::int64_t>(values.bytes());
+    if (bytes > kMaxBytes) RejectSize(config);
+    visit({.values = values, .place = i, .file = file, .row = row});
   }
   if (config.labels != "folders") return raw;
   if (list.classes.empty()) {
-    throw UserError("'" + config.images + "' has images outside of subfolders: they have no class");
+    throw UserError("'" + config.images +
+                    "' has samples outside of subfolders: they have no class");
   }
   raw.labels = Tensor(DType::kI32, {raw.count});
   for (std::size_t i = 0; i < raw.rows.size(); ++i) {
@@ -179,11 +140,33 @@ RawSamples ReadFolder(const DataConfig& config, const Shape& input, const Sample
   return raw;
 }
 
+/// Checks that options fit the files they are for. UserError otherwise.
+void CheckOptions(const DataConfig& config) {
+  const bool is_folder = config.format == "folder";
+  const FileKind kind = is_folder ? ListSamples(config.images).kind : FileKind::kNpy;
+  const bool images = is_folder && kind == FileKind::kImage;
+  const bool waves = is_folder && kind == FileKind::kWave;
+  if ((images || waves) && config.layout != "as_is") {
+    throw UserError("'layout' is for arrays: images of a folder get the model's order of axes");
+  }
+  if (!images && config.image != ImageFit()) {
+    throw UserError(
+        "'resize', 'bgr' and the other keys of images are for images of a folder; arrays must have "
+        "the model's sizes and order");
+  }
+  if (!waves && (config.cut || config.sample_rate != 0)) {
+    throw UserError("'cut' and 'sample_rate' are for a folder of WAV files");
+  }
+}
+
 /// Checks that the samples to take from an array are neither none nor too many. UserError
 /// otherwise.
 void CheckSize(const DataConfig& config) {
   if (config.format == "csv") return;  // checked while reading
   const ArrayForm form = ReadArrayForm(config.format, config.images);
+  if (form.dims.empty()) {
+    throw UserError("'" + config.images + "' holds a single number, not samples");
+  }
   if (form.dims[0] == 0) throw UserError("'" + config.images + "' holds no samples");
   const std::int64_t elements = ElementCount(form.dims) / form.dims[0];
   if (elements == 0) throw UserError("'" + config.images + "' holds samples without elements");
@@ -194,8 +177,11 @@ void CheckSize(const DataConfig& config) {
 }
 
 std::int64_t CountRows(const DataConfig& config) {
-  if (config.format == "folder") return std::ssize(ListImages(config.images).files);
-  if (config.format != "csv") return ReadArrayForm(config.format, config.images).dims[0];
+  if (config.format == "folder") return std::ssize(ListSamples(config.images).files);
+  if (config.format != "csv") {
+    const Dims dims = ReadArrayForm(config.format, config.images).dims;
+    return dims.empty() ? 0 : dims[0];
+  }
   std::int64_t all = 0;
   VisitArrays(config, {}, [&](const Tensor& /*row*/) { ++all; });
   return all;
@@ -219,16 +205,39 @@ DataConfig ResolveFormat(DataConfig config) {
   return config;
 }
 
-RawSamples ReadSamples(const DataConfig& config, const Shape& input, const SampleVisitor& visit) {
-  const bool is_folder = config.format == "folder";
-  if (is_folder && config.layout != "as_is") {
-    throw UserError(
-        "'layout' is for arrays: images of a folder are always read with channels first");
+std::string NameOf(const RawSample& sample) {
+  return "'" + sample.file + "' (sample " + std::to_string(sample.row) + ", counted from 0)";
+}
+
+std::optional<Dims> FirstDims(const DataConfig& config, const std::string& input) {
+  if (config.format == "csv") {
+    std::optional<Dims> dims;
+    VisitArrays(config, {0, 1}, [&](const Tensor& row) { dims = Dims{row.dims().at(1)}; });
+    return dims;
   }
-  if (!is_folder && config.resize) {
-    throw UserError("'resize' is for images of a folder; arrays must have the model's sizes");
+  if (config.format != "folder") {
+    Dims dims = ReadArrayForm(config.format, config.images).dims;
+    if (dims.empty()) {
+      throw UserError("'" + config.images + "' holds a single number, not samples");
+    }
+    dims.erase(dims.begin());
+    if (config.layout == "hwc" && dims.size() >= 2) {
+      std::rotate(dims.begin(), dims.end() - 1, dims.end());
+    }
+    return dims;
   }
-  if (is_folder) return ReadFolder(config, input, visit);
+  const SampleList list = ListSamples(config.images);
+  if (list.kind == FileKind::kNpy) return ReadArrayForm("npy", list.files[0]).dims;
+  if (list.kind == FileKind::kNpz) {
+    return ReadArrayForm("npz", MemberOf(list.files[0], input)).dims;
+  }
+  return std::nullopt;
+}
+
+RawSamples ReadSamples(const DataConfig& config, const InputForm& input,
+                       const SampleVisitor& visit) {
+  CheckOptions(config);
+  if (config.format == "folder") return ReadFolder(config, input, visit);
   CheckSize(config);
   RawSamples raw;
   RowRange rows{config.first, config.count};
@@ -253,12 +262,11 @@ RawSamples ReadSamples(const DataConfig& config, const Shape& input, const Sampl
     bytes += static_cast<std::int64_t>(sample.bytes());
     if (bytes > kMaxBytes) RejectSize(config);
     ++raw.count;
-    const std::int64_t place = config.shuffle != 0 ? places[at] : row - 1;
-    if (config.layout == "hwc") {
-      visit(place, ChannelsFirst(sample, config.images));
-    } else {
-      visit(place, sample);
-    }
+    RawSample one{.values = sample, .file = config.images};
+    one.place = config.shuffle != 0 ? places[at] : row - 1;
+    one.row = config.shuffle != 0 ? row - 1 : config.first + row - 1;
+    if (config.layout != "hwc") return visit(one);
+    visit({ChannelsFirst(sample, config.images), one.place, one.file, one.row});
   });
   if (raw.count == 0) throw UserError("'" + config.images + "' holds no samples");
   if (config.shuffle != 0 && raw.count != std::ssize(raw.rows)) {

@@ -8,7 +8,8 @@
 
 #include "compiler/base/shape.h"
 #include "compiler/ir/tensor.h"
-#include "cost/samples/dataset.h"
+#include "cost/samples/data_config.h"
+#include "cost/samples/sample_dims.h"
 
 namespace msc::cost {
 
@@ -25,18 +26,30 @@ namespace msc::cost {
 struct RawSamples {
   std::int64_t count = 0;          ///< N >= 1
   std::vector<std::int64_t> rows;  ///< rows taken, among all samples; empty = one run of rows
-  std::optional<Tensor> labels;    ///< [N] i32, if the images come with classes
+  std::optional<Tensor> labels;    ///< [N] i32, if the samples come with classes
 };
 
-/// Receives a sample [1, ...] with channels first, and its position among those taken. All samples
-/// have the same sizes and type.
-using SampleVisitor = std::function<void(std::int64_t place, const Tensor& sample)>;
+/// A sample as it is read; valid during a call of the visitor.
+struct RawSample {
+  const Tensor& values;    ///< [1, ...], with channels first unless the model has them last
+  std::int64_t place = 0;  ///< among those taken
+  const std::string& file;
+  std::int64_t row = 0;  ///< among all samples, from 0
+};
+/// Returns "'images/7.png' (sample 12, counted from 0)", for errors.
+[[nodiscard]] std::string NameOf(const RawSample& sample);
+
+using SampleVisitor = std::function<void(const RawSample& sample)>;
 
 /// Passes every sample to `visit` once, in the order of the files, with one in memory at a time.
-/// `input` is the shape of the model's input; images of a folder are scaled to it. UserError as
+/// Images and audio of a folder get the sizes of `input`, where it has any. UserError as
 /// LoadDataset, possibly after some samples were visited.
-[[nodiscard]] RawSamples ReadSamples(const DataConfig& config, const Shape& input,
+[[nodiscard]] RawSamples ReadSamples(const DataConfig& config, const InputForm& input,
                                      const SampleVisitor& visit);
+
+/// Returns the dims of the first sample of `config`; nothing for images and audio, which take those
+/// of the model.
+[[nodiscard]] std::optional<Dims> FirstDims(const DataConfig& config, const std::string& input);
 
 /// Returns the labels of the samples that were read: N numbers of an integer type. Requires a
 /// `config.labels` that is not empty. UserError if there are fewer labels than samples.

@@ -223,7 +223,10 @@ void Distill(Options options, AppContext& context) {
     throw SystemError("training needs libtorch: " + problem);
   }
   const TargetRegistry targets = MakeTargets();
-  const Graph teacher = LoadModel(options.model, options.shapes);
+  Graph loaded = LoadModel(options.model, options.shapes);
+  PlaceSamplesOf(loaded, options.data, {options.images, options.test_images});
+  const Graph teacher = std::move(loaded);
+  CheckSampleAxes(teacher);
   const Graph base = options.student.empty() ? teacher : LoadModel(options.student, options.shapes);
   const Split data = LoadSplit(options, teacher);
   options.settings.batch =
@@ -260,10 +263,9 @@ void Distill(Options options, AppContext& context) {
   report.settings = options.settings;
   std::optional<TestJudge> judge;
   if (!options.test_images.empty()) {
-    cost::Dataset test = LoadSamples(options.data, teacher, options.test_images,
-                                     options.test_labels, options.test_samples);
-    judge.emplace(cost::SampleSet{{std::move(test.inputs)}, std::move(test.labels)}, teacher, run,
-                  targets, options.judged);
+    judge.emplace(WithLabels(OpenSamples(options.data, teacher, options.test_images,
+                                         options.test_labels, options.test_samples)),
+                  teacher, run, targets, options.judged);
     report.before = judge->Judge(ApplyStrategy(base, student.strategy));
   }
 

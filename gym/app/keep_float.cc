@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -27,10 +28,28 @@ constexpr std::int64_t kRoughSamples = 16;
 constexpr double kShare = 0.5;
 constexpr std::chrono::seconds kMostRanking{60};
 
+/// The first samples of a source, which must outlive it.
+class FirstSamples final : public SampleSource {
+ public:
+  FirstSamples(const SampleSource& source, std::int64_t count) : source_(source), count_(count) {}
+  [[nodiscard]] std::int64_t count() const override { return count_; }
+  [[nodiscard]] std::size_t inputs() const override { return source_.inputs(); }
+  [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override {
+    return source_.Read(first, count);
+  }
+  [[nodiscard]] std::int64_t GroupEnd(std::int64_t first) const override {
+    return std::min(source_.GroupEnd(first), count_);
+  }
+
+ private:
+  const SampleSource& source_;
+  std::int64_t count_;
+};
+
 TestJudge MakeJudge(const KeepFloatInput& input, std::int64_t most) {
   const std::int64_t count =
       std::min(input.samples->count(), std::max(most, FixedBatch(*input.graph).value_or(1)));
-  return {cost::SampleSet{input.samples->Read(0, count), {}},
+  return {{.source = std::make_shared<FirstSamples>(*input.samples, count)},
           *input.graph,
           input.run,
           *input.targets,

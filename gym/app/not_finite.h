@@ -1,11 +1,8 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 
-#include "compiler/ir/graph.h"
-#include "compiler/ir/tensor.h"
 #include "cost/track/finite.h"
 
 namespace msc::gym {
@@ -13,9 +10,6 @@ namespace msc::gym {
 /// Returns the message for an output that is not finite although the uncompressed model's is: the
 /// first operator with such a value, and a remedy.
 [[nodiscard]] std::string NotFiniteText(const cost::NotFinite& found);
-
-/// Returns the sizes of the symbolic dimensions of a graph's inputs, taken from tensors for them.
-[[nodiscard]] ShapeBindings BindingsFor(const Graph& graph, std::span<const Tensor> inputs);
 
 /// Checks the outputs of `run` and reports values that are not finite on stderr. Returns true if
 /// the outputs of the uncompressed model are finite: the program then ends with kExitFailure. If

@@ -168,12 +168,19 @@ Graph Pruned(const Graph& graph, Strategy strategy) {
   return ApplyStrategy(graph, strategy);
 }
 
+Graph LoadPlaced(const Options& options) {
+  Graph graph = LoadModel(options.model, options.shapes);
+  PlaceSamplesOf(graph, options.samples.data,
+                 {options.samples.images, options.samples.test_images});
+  return graph;
+}
+
 class Pruner {
  public:
   Pruner(const Options& options, const TargetRegistry& targets)
       : options_(options),
         targets_(targets),
-        graph_(LoadModel(options.model, options.shapes)),
+        graph_(LoadPlaced(options)),
         space_(graph_),
         calibration_(options.calibration) {
     if (WaysToCut(options) > 0) RequireGroups(space_);
@@ -214,7 +221,7 @@ class Pruner {
     report.sparsity = options_.sparsity;
     report.tried = tried_;
     if (!options_.samples.test_images.empty()) {
-      report.quality = TestJudge(LoadTest(options_.samples, graph_), graph_, calibration_.run,
+      report.quality = TestJudge(OpenTest(options_.samples, graph_), graph_, calibration_.run,
                                  targets_, options_.samples.judged)
                            .Judge(pruned);
     }

@@ -14,6 +14,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/codegen/cpp/isa.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
@@ -72,12 +73,12 @@ void ReadLayers(const std::vector<std::string>& texts, QuantizeOptions& options)
   }
 }
 
-/// Compiles the quantized model for one sample.
+/// Compiles the quantized model for the sizes of these inputs.
 Executable Build(const Options& options, const Graph& graph, const QuantizedModel& model,
-                 const TargetRegistry& targets) {
+                 const std::vector<Tensor>& inputs, const TargetRegistry& targets) {
   Result<Executable> built =
       Compile(graph, model.strategy, targets,
-              {.threads = options.run.threads, .bindings = BatchBindings(graph, 1)});
+              {.threads = options.run.threads, .bindings = BindingsFor(graph, inputs)});
   if (!built.ok()) {
     throw UserError("the quantized model does not compile: " + built.failure().detail);
   }
@@ -242,7 +243,10 @@ void Quantize(Options options, AppContext& context) {
     CheckWritable(*file);
   }
   const TargetRegistry targets = MakeTargets();
-  const Graph graph = LoadModel(options.model, options.shapes);
+  Graph loaded = LoadModel(options.model, options.shapes);
+  PlaceSamplesOf(loaded, options.samples.data,
+                 {options.samples.images, options.samples.test_images});
+  const Graph graph = std::move(loaded);
   if (!options.rules.empty()) {
     ReadQuantizeRules(OpenRules(options.rules, "quantizer", graph), graph, options.quantize);
     if (options.quantize.layer_bits.empty()) {
@@ -258,7 +262,9 @@ void Quantize(Options options, AppContext& context) {
   const QuantizedModel model = QuantizeWhatMayBe(options, {graph, base, *samples, targets}, kept);
   if (!options.scale_table.empty()) CheckScaleTable(model.strategy.quantize);
   const Graph applied = ApplyStrategy(graph, model.strategy);
-  const Executable executable = Build(options, graph, model, targets);
+  const std::vector<Tensor> first =
+      InputsOfRows(LayoutOf(graph), samples->Read(0, BatchSize(graph, 1)));
+  const Executable executable = Build(options, graph, model, first, targets);
   QuantizeReport report{.model = options.model,
                         .target = options.run.target,
                         .layers = model.layers,
@@ -266,13 +272,12 @@ void Quantize(Options options, AppContext& context) {
                         .achieved = Achieved(executable, model, targets),
                         .kept = std::move(kept),
                         .has_vnni = DetectIsa().vnni};
-  const std::vector<Tensor> first = samples->Read(0, BatchSize(graph, 1));
   if (Fit(first, executable)) {
     report.not_finite = NotFiniteOf(options, graph, model.strategy, first, executable.Run(first));
   }
   if (!options.samples.test_images.empty()) {
-    const TestJudge judge(LoadTest(options.samples, graph), graph, options.run, targets,
-                          options.samples.judged);
+    const TestSamples test = OpenTest(options.samples, graph);
+    const TestJudge judge(test, graph, options.run, targets, options.samples.judged);
     const LookedAt looked = judge.Look(applied);
     report.quality = looked.judged;
     if (!looked.judged.failure.empty() && report.not_finite.empty()) {
@@ -289,8 +294,8 @@ void Quantize(Options options, AppContext& context) {
       if (!options.strategy.empty()) {
         Strategy f32 = base;
         f32.quantize = {};
-        smaller.emplace(LoadTest(options.samples, graph), ApplyStrategy(graph, f32), options.run,
-                        targets, options.samples.judged);
+        smaller.emplace(test, ApplyStrategy(graph, f32), options.run, targets,
+                        options.samples.judged);
       }
       report.sensitivity =
           MeasureSensitivity(options, graph, base, *samples, smaller ? *smaller : judge, model);

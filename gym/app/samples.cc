@@ -1,7 +1,13 @@
 #include "gym/app/samples.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <functional>
 #include <span>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -9,26 +15,17 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/batch.h"
-#include "compiler/pipeline/samples.h"
 #include "compiler/targets/spec.h"
 #include "cost/quality/choose_form.h"
 #include "cost/quality/quality.h"
 #include "gym/app/options.h"
 #include "gym/search/model.h"
+#include "gym/search/sample_layout.h"
 
 namespace msc::gym {
 namespace {
-
-const Shape& InputShape(const Graph& graph) {
-  if (graph.inputs().size() != 1) {
-    throw UserError("samples are read for models with one input; this one has " +
-                    std::to_string(graph.inputs().size()));
-  }
-  const auto& shape = graph.type(graph.inputs()[0]).shape;
-  if (!shape) throw UserError("the model's input has no known rank");
-  return *shape;
-}
 
 cost::DataConfig Named(const cost::DataConfig& form, const std::string& images,
                        const std::string& labels, std::int64_t count) {
@@ -37,6 +34,67 @@ cost::DataConfig Named(const cost::DataConfig& form, const std::string& images,
   data.labels = labels;
   data.count = count;
   return data;
+}
+
+/// Returns whether two outputs have rows of one size.
+bool SameRows(const Tensor& a, const Tensor& b) {
+  return std::equal(a.dims().begin() + 1, a.dims().end(), b.dims().begin() + 1, b.dims().end());
+}
+
+/// Returns one tensor for each output, [N, ...], of batches of all outputs; of those whose sizes
+/// are those of the first one.
+std::vector<Tensor> JoinFirstSize(const std::vector<std::vector<Tensor>>& batches) {
+  std::vector<std::vector<Tensor>> same;
+  for (const std::vector<Tensor>& batch : batches) {
+    if (std::equal(batch.begin(), batch.end(), batches[0].begin(), SameRows)) same.push_back(batch);
+  }
+  return JoinBatches(same);
+}
+
+/// Prints what samples look like on stderr.
+void PrintSummary(const char* what, const cost::DatasetSamples& samples) {
+  const std::vector<cost::InputSummary> inputs = samples.Summary();
+  std::fprintf(stderr, "%s: %s", what, cost::FormatSummary(inputs, samples.count()).c_str());
+  for (const std::string& warning : cost::WarningsOf(inputs)) {
+    std::fprintf(stderr, "warning: %s: %s\n", what, warning.c_str());
+  }
+}
+
+/// Reads "x=1" or "x=none".
+void ReadBatchAxis(const std::string& text, std::map<std::string, std::int64_t>& axes) {
+  const std::size_t equals = text.rfind('=');  // names may contain '='
+  const std::string word = equals == std::string::npos ? "" : text.substr(equals + 1);
+  std::int64_t axis = -1;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), axis);
+  const bool number = error == std::errc() && end == word.data() + word.size() && axis >= 0;
+  if (!number && word != "none") {
+    throw UserError("--batch-axis '" + text + "': write NAME=AXIS, counted from 0, or NAME=none");
+  }
+  axes[text.substr(0, equals)] = number ? axis : -1;
+}
+
+/// Reads a number or a fraction such as "1/255".
+double ReadNumber(const std::string& text, const std::string& option) {
+  const auto number = [&](std::string_view part) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
+    if (error != std::errc() || end != part.data() + part.size() || !std::isfinite(value)) {
+      throw UserError(option + " '" + text + "': write a number or a fraction such as 1/255");
+    }
+    return value;
+  };
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return number(text);
+  const double divisor = number(std::string_view(text).substr(slash + 1));
+  if (divisor == 0) throw UserError(option + " '" + text + "' divides by 0");
+  return number(std::string_view(text).substr(0, slash)) / divisor;
+}
+
+/// Reads "NAME=NUMBER".
+void ReadConstant(const std::string& text, std::map<std::string, double>& constants) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos) throw UserError("--constant '" + text + "': write NAME=NUMBER");
+  constants[text.substr(0, equals)] = ReadNumber(text.substr(equals + 1), "--constant");
 }
 
 /// Reads "NAME=KIND" or "NAME=KIND:key=value,key=value", with the keys of OutputForm.
@@ -57,45 +115,96 @@ void ReadOutput(const std::string& text, std::map<std::string, OutputForm>& outp
 
 }  // namespace
 
+namespace {
+
+/// Adds an option whose every value goes to `take`; it may be repeated.
+void AddTaken(CLI::App& command, const std::string& name, const std::string& help,
+              const std::function<void(const std::string&)>& take) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          name,
+          [take](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) take(text);
+          },
+          help)
+      ->expected(1)
+      ->take_all();
+}
+
+void AddImageOptions(CLI::App& command, cost::ImageFit& image) {
+  // The option had no value once: alone, it still means stretch.
+  command
+      .add_option_function<std::string>(
+          "--resize",
+          [&image](const std::string& word) {
+            image.resize = StringForm<cost::Resize>::Read(word.empty() ? "stretch" : word);
+          },
+          "scale images of a folder to the input size of the model: stretch, pad (keeps the "
+          "proportions and fills the rest), crop (keeps them and cuts out the middle); stretch if "
+          "nothing follows")
+      ->expected(0, 1)
+      ->check(CLI::IsMember({"none", "stretch", "pad", "crop"}));
+  AddSetting(command, "--pad-value", image.pad_value, CLI::Range(0, 255),
+             "byte that --resize pad fills with");
+  command
+      .add_option_function<std::string>(
+          "--pad-at",
+          [&image](const std::string& word) { image.pad_at = StringForm<cost::PadAt>::Read(word); },
+          "where the image lies with --resize pad: center (the default) or top_left")
+      ->check(CLI::IsMember({"center", "top_left"}));
+  AddSetting(command, "--shorter-side", image.shorter_side, CLI::Range(0, 65536),
+             "size of the shorter side before --resize crop cuts out the middle; 0 = the smallest "
+             "that covers the model's sizes");
+  command.add_flag("--antialias", image.antialias,
+                   "average pixels where an image shrinks, as Pillow and torchvision do");
+  command.add_flag("--bgr", image.bgr, "give images blue first, as OpenCV does");
+}
+
+}  // namespace
+
 void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
   AddSetting(command, "--format", data.format,
              CLI::IsMember({"auto", "idx", "npy", "npz", "csv", "folder"}),
              "format of all samples: idx, npy, npz (FILE.npz:NAME; for several inputs or "
-             "integers, FILE.npz with one array per input, under its name), csv, or folder of "
-             "images; auto = recognised by the name");
+             "integers, FILE.npz with one array per input, under its name), csv, or folder (of "
+             "images, .wav, .npz or .npy files, one for each sample); auto = recognised by the "
+             "name");
+  command.add_option_function<std::string>(
+      "--scale", [&data](const std::string& text) { data.scale = ReadNumber(text, "--scale"); },
+      "factor of samples before the mean is subtracted, such as 1 or 1/255; default: 1/255 for "
+      "bytes, else 1");
   command.add_option("--mean", data.mean,
                      "subtracted from samples: one number, or one per channel");
   command.add_option("--std", data.std, "divisor of samples: one number, or one per channel");
   AddSetting(command, "--layout", data.layout, CLI::IsMember({"as_is", "hwc"}),
              "layout of arrays: as_is, or hwc if they have channels last and the model has "
              "channels first");
-  command.add_flag("--resize", data.resize,
-                   "scale images of a folder to the input size of the model");
+  AddImageOptions(command, data.image);
+  AddSetting(command, "--sample-rate", data.sample_rate, CLI::Range(0, 10000000),
+             "samples per second that WAV files must have; 0 = any, the same for all");
+  command.add_flag("--cut", data.cut,
+                   "cut longer WAV files to the model's length, and fill up shorter ones with 0");
+  AddTaken(command, "--constant",
+           "NAME=NUMBER: an input that has one number for all samples, such as a threshold; may be "
+           "repeated",
+           [&data](const std::string& text) { ReadConstant(text, data.constants); });
+  AddTaken(command, "--batch-axis",
+           "NAME=AXIS or NAME=none: where an input or output counts samples, if that is not axis 0 "
+           "and is not found; may be repeated",
+           [&data](const std::string& text) { ReadBatchAxis(text, data.batch_axis); });
   AddSetting(command, "--shuffle", data.shuffle,
              "seed of a random order, for a random subset of the samples; 0 = order of the file");
 }
 
 void AddJudgeOptions(CLI::App& command, JudgeOptions& options) {
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--output",
-          [&outputs = options.outputs](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) ReadOutput(text, outputs);
-          },
-          "what an output is, where it is found wrongly: NAME=logits, NAME=ctc:axis=2,blank=0 "
-          "(docs/quality.md); may be repeated")
-      ->expected(1)
-      ->take_all();
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--metric",
-          [&metrics = options.metrics](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) ReadMetric(text, metrics);
-          },
-          "metric of your own on --test: NAME=lower:COMMAND, or higher, whichever is better, such "
-          "as \"wer=lower:python3 wer.py\" (docs/metrics.md); may be repeated")
-      ->expected(1)
-      ->take_all();
+  AddTaken(command, "--output",
+           "what an output is, where it is found wrongly: NAME=logits, NAME=ctc:axis=2,blank=0 "
+           "(docs/quality.md); may be repeated",
+           [&outputs = options.outputs](const std::string& text) { ReadOutput(text, outputs); });
+  AddTaken(command, "--metric",
+           "metric of your own on --test: NAME=lower:COMMAND, or higher, whichever is better, such "
+           "as \"wer=lower:python3 wer.py\" (docs/metrics.md); may be repeated",
+           [&metrics = options.metrics](const std::string& text) { ReadMetric(text, metrics); });
   command
       .add_option("--guard-disagreement", options.guard.disagreement,
                   "percent of decisions that may change on --test before the result is suspicious "
@@ -132,10 +241,28 @@ void CheckSampleOptions(const SampleOptions& options) {
   }
 }
 
+void PlaceSamplesOf(Graph& graph, const cost::DataConfig& form,
+                    const std::vector<std::string>& images) {
+  std::vector<cost::DataConfig> data;
+  for (const std::string& each : images) {
+    if (!each.empty()) data.push_back(Named(form, each, "", 0));
+  }
+  DecideSampleLayout(graph, data);
+  for (const std::string& line : LayoutLines(graph)) {
+    std::fprintf(stderr, "note: %s\n", line.c_str());
+  }
+}
+
 cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
                           const std::string& images, const std::string& labels,
                           std::int64_t count) {
-  return cost::LoadDataset(Named(form, images, labels, count), InputShape(graph), ClassesOf(graph));
+  if (graph.inputs().size() != 1 || graph.type(graph.inputs()[0]).dtype != DType::kF32) {
+    throw UserError("training reads samples for models with one input of 32-bit floats");
+  }
+  const auto samples = OpenSamples(form, graph, images, labels, count);
+  PrintSummary("training", *samples);
+  cost::SampleSet all = cost::ReadAll(*samples, Named(form, images, labels, count));
+  return {std::move(all.inputs[0]), std::move(all.labels)};
 }
 
 std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form, const Graph& graph,
@@ -152,26 +279,43 @@ std::unique_ptr<cost::DatasetSamples> OpenCalibration(const SampleOptions& optio
                                                       const std::string& labels) {
   cost::DataConfig form = options.data;
   form.or_fewer = !options.samples.has_value();
-  return OpenSamples(form, graph, options.images, labels,
-                     options.samples.value_or(kCalibrationSamples));
+  auto samples = OpenSamples(form, graph, options.images, labels,
+                             options.samples.value_or(kCalibrationSamples));
+  PrintSummary("calibration", *samples);
+  return samples;
 }
 
-cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph) {
+TestSamples WithLabels(std::unique_ptr<cost::DatasetSamples> samples) {
+  TestSamples test;
+  test.labels = samples->labels();
+  test.source = std::move(samples);
+  return test;
+}
+
+TestSamples OpenTest(const SampleOptions& options, const Graph& graph) {
   if (options.test_images.empty()) throw UserError("give --test: samples to compare the models on");
-  return cost::LoadSampleSet(
-      Named(options.data, options.test_images, options.test_labels, options.test_samples),
-      FormsOf(graph), ClassesOf(graph));
+  auto samples = OpenSamples(options.data, graph, options.test_images, options.test_labels,
+                             options.test_samples);
+  PrintSummary("test", *samples);
+  return WithLabels(std::move(samples));
 }
 
-TestJudge::TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
+TestJudge::TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
                      const TargetRegistry& targets, const JudgeOptions& options)
     : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
   run_.batch = 64;
+  layout_ = LayoutOf(before);
   wanted_ = Outputs(before);
-  const std::vector<Tensor> wanted = JoinBatches(wanted_);
+  const std::vector<Tensor> wanted = JoinFirstSize(wanted_);
   forms_ = cost::ChooseForms(before, wanted, options.outputs);
   if (options.metrics.empty()) return;
-  metrics_ = std::make_unique<TestMetrics>(options.metrics, test_, before, wanted, run_.threads);
+  const std::int64_t count = test_.source->count();
+  if (test_.source->GroupEnd(0) < count) {
+    throw UserError("--metric needs test samples of one size");
+  }
+  metrics_ = std::make_unique<TestMetrics>(
+      options.metrics, cost::SampleSet{test_.source->Read(0, count), test_.labels}, before, wanted,
+      run_.threads);
 }
 
 TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
@@ -179,9 +323,10 @@ TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
   for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
   Batches batches;
   ++passes_;
-  ObserveValues(graph, names, TensorSamples(test_.inputs), run_, targets_,
+  const SampleLayout layout = LayoutOf(graph);
+  ObserveValues(graph, names, *test_.source, run_, targets_,
                 [&](std::int64_t /*first*/, std::span<const Tensor> values) {
-                  batches.emplace_back(values.begin(), values.end());
+                  batches.push_back(RowsOfOutputs(layout, {values.begin(), values.end()}));
                 });
   return batches;
 }
@@ -205,7 +350,7 @@ LookedAt TestJudge::Look(const Graph& after) const {
     }
     if (const auto failure = meter.Add(wanted_[i], got.at(i), labels)) {
       looked.judged.failure = failure->detail;
-      for (const Tensor& input : test_.inputs) looked.inputs.push_back(Rows(input, first, rows));
+      looked.inputs = InputsOfRows(layout_, test_.source->Read(first, rows));
       looked.outputs = got[i];
       return looked;
     }

@@ -9,6 +9,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/output_form.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/observe.h"
 #include "cost/measure/metric.h"
 #include "cost/model/outcome.h"
@@ -43,8 +44,7 @@ struct SampleOptions {
   JudgeOptions judged;
 };
 
-/// Adds --format, --mean, --std, --layout, --resize and --shuffle, which convert samples to model
-/// inputs.
+/// Adds --format, --scale, --mean, --resize and others, which convert samples to model inputs.
 void AddFormOptions(CLI::App& command, cost::DataConfig& data);
 /// Adds --output, which says what outputs are, --metric, and --guard-disagreement and
 /// --guard-error, beyond which results are suspicious.
@@ -54,8 +54,15 @@ void AddSampleOptions(CLI::App& command, SampleOptions& options);
 /// Throws UserError if options contradict each other.
 void CheckSampleOptions(const SampleOptions& options);
 
-/// Loads samples for the single input of `graph` in the form of `form`. `labels` may be empty;
-/// `count` 0 loads all. UserError as LoadDataset, and for graphs with several inputs.
+/// Decides where `graph` counts samples (DecideSampleLayout) and says so on stderr if it is not
+/// along the first axis of all inputs and outputs. To be called before samples are opened. `images`
+/// are the files that the command reads; empty ones are left out.
+void PlaceSamplesOf(Graph& graph, const cost::DataConfig& form,
+                    const std::vector<std::string>& images);
+
+/// Loads samples for the single f32 input of `graph` in the form of `form`, and prints on stderr
+/// what they look like. `labels` may be empty; `count` 0 loads all. UserError as LoadDataset, and
+/// for graphs with other inputs.
 [[nodiscard]] cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
                                         const std::string& images, const std::string& labels,
                                         std::int64_t count);
@@ -68,13 +75,22 @@ void CheckSampleOptions(const SampleOptions& options);
                                                                 const std::string& labels,
                                                                 std::int64_t count);
 
-/// Opens the calibration samples, as OpenSamples.
+/// Opens the calibration samples, as OpenSamples, and prints on stderr what they look like.
 [[nodiscard]] std::unique_ptr<cost::DatasetSamples> OpenCalibration(const SampleOptions& options,
                                                                     const Graph& graph,
                                                                     const std::string& labels);
 
-/// Opens the test samples, as OpenSamples. UserError if no test file is named.
-[[nodiscard]] cost::SampleSet LoadTest(const SampleOptions& options, const Graph& graph);
+/// Samples to compare models on, read on demand, with their class numbers, or none.
+struct TestSamples {
+  std::shared_ptr<const SampleSource> source;
+  std::vector<std::int32_t> labels = {};
+};
+/// Returns samples with their labels.
+[[nodiscard]] TestSamples WithLabels(std::unique_ptr<cost::DatasetSamples> samples);
+
+/// Opens the test samples, as OpenSamples, and prints on stderr what they look like. UserError if
+/// no test file is named.
+[[nodiscard]] TestSamples OpenTest(const SampleOptions& options, const Graph& graph);
 
 /// A comparison of a model's outputs with those of the f32 model.
 struct Judged {
@@ -93,7 +109,7 @@ struct LookedAt {
 class TestJudge {
  public:
   /// Forms that `options` does not have follow from what outputs hold. UserError if a metric fails.
-  TestJudge(cost::SampleSet test, const Graph& before, CalibrationRun run,
+  TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
             const TargetRegistry& targets, const JudgeOptions& options);
   /// Returns the quality of `after`, which may hold Q/DQ and Cast nodes. UserError if its outputs
   /// do not fit those of the reference or are not finite, or if a metric fails.
@@ -102,7 +118,7 @@ class TestJudge {
   /// fails.
   [[nodiscard]] LookedAt Look(const Graph& after) const;
   [[nodiscard]] bool labelled() const { return !test_.labels.empty(); }
-  [[nodiscard]] std::int64_t samples() const { return test_.size(); }
+  [[nodiscard]] std::int64_t samples() const { return test_.source->count(); }
   [[nodiscard]] const OutputForms& forms() const { return forms_; }
   /// Returns the number of passes over all samples so far, including that of the reference.
   [[nodiscard]] std::int64_t passes() const { return passes_; }
@@ -111,10 +127,11 @@ class TestJudge {
   using Batches = std::vector<std::vector<Tensor>>;
   [[nodiscard]] Batches Outputs(const Graph& graph) const;
 
-  cost::SampleSet test_;
+  TestSamples test_;
   CalibrationRun run_;
   const TargetRegistry& targets_;
   mutable std::int64_t passes_ = 0;
+  SampleLayout layout_;
   Batches wanted_;
   OutputForms forms_;
   std::unique_ptr<TestMetrics> metrics_;  // nullptr if there are none

@@ -10,6 +10,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/base/rng.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
@@ -75,7 +76,9 @@ std::vector<Tensor> LoadInputs(const Options& options, const Graph& canonical, c
   if (options.random) return RandomInputs(bound, *options.random);
   if (!options.images.empty()) {
     const std::int64_t count = BatchSize(bound, 1);
-    return OpenSamples(options.data, canonical, options.images, "", count)->Read(0, count);
+    return InputsOfRows(
+        LayoutOf(canonical),
+        OpenSamples(options.data, canonical, options.images, "", count)->Read(0, count));
   }
   std::vector<Tensor> inputs;
   CheckInputCount(options.inputs, bound.inputs().size());
@@ -165,7 +168,9 @@ void CheckAllAreKept(const cost::TrackStore& store) {
 
 void Track(Options options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
-  const Graph graph = LoadModel(options.model, options.shapes);
+  Graph loaded = LoadModel(options.model, options.shapes);
+  PlaceSamplesOf(loaded, options.data, {options.images});
+  const Graph graph = std::move(loaded);
   std::optional<TrackRules> rules;
   if (!options.rules.empty()) {
     rules = ReadRules(options, graph);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <sstream>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -77,6 +78,16 @@ std::function<void(double)> ProgressOf(SearchListener& listener, const char* wha
 
 }  // namespace
 
+void ReportSamples(const std::string& what, const cost::DatasetSamples& samples,
+                   SearchListener& listener) {
+  const std::vector<cost::InputSummary> inputs = samples.Summary();
+  std::istringstream lines(what + ": " + cost::FormatSummary(inputs, samples.count()));
+  for (std::string line; std::getline(lines, line);) listener.ReportLine(line);
+  for (const std::string& warning : cost::WarningsOf(inputs)) {
+    listener.Warn(what + ": " + warning);
+  }
+}
+
 const SampleSource& CalibrationSamples::Get() {
   if (!samples_) {
     cost::DataConfig data = config_.data;
@@ -87,6 +98,7 @@ const SampleSource& CalibrationSamples::Get() {
     }
     samples_.emplace(data, FormsOf(graph_));
     samples_->CheckLabels(ClassesOf(graph_));
+    if (listener_ != nullptr) ReportSamples("calibration", *samples_, *listener_);
   }
   return *samples_;
 }

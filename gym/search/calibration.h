@@ -15,19 +15,27 @@
 
 namespace msc::gym {
 
+class SearchListener;
 struct CalibrationConfig;
 
-/// The calibration samples of a config, read on first use. `config` and `graph` outlive it.
+/// Reports what samples look like, and warns where they hardly resemble real use.
+void ReportSamples(const std::string& what, const cost::DatasetSamples& samples,
+                   SearchListener& listener);
+
+/// The calibration samples of a config, read on first use and then reported to `listener`, if there
+/// is one. All arguments outlive it.
 class CalibrationSamples {
  public:
-  CalibrationSamples(const CalibrationConfig& config, const Graph& graph)
-      : config_(config), graph_(graph) {}
+  CalibrationSamples(const CalibrationConfig& config, const Graph& graph,
+                     SearchListener* listener = nullptr)
+      : config_(config), graph_(graph), listener_(listener) {}
   /// Throws UserError if the config names no samples, or they do not fit the model.
   [[nodiscard]] const SampleSource& Get();
 
  private:
   const CalibrationConfig& config_;
   const Graph& graph_;
+  SearchListener* listener_;
   std::optional<cost::DatasetSamples> samples_;
 };
 

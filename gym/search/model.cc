@@ -2,6 +2,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/import/onnx/import.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/shapes.h"
@@ -26,6 +27,7 @@ Graph LoadModelAsIs(const std::string& path, const std::vector<std::string>& sha
 
 Graph LoadModel(const std::string& path, const std::vector<std::string>& shapes) {
   Graph graph = LoadModelAsIs(path, shapes);
+  NameOpenDims(graph);
   Canonicalize(graph);
   return graph;
 }
@@ -35,7 +37,10 @@ std::vector<cost::InputForm> FormsOf(const Graph& graph) {
   for (const ValueId id : graph.inputs()) {
     const ValueType& type = graph.type(id);
     if (!type.shape) throw UserError("the model's input has no known rank");
-    forms.push_back({.name = graph.value(id).name, .dtype = type.dtype, .shape = *type.shape});
+    forms.push_back({.name = graph.value(id).name,
+                     .dtype = type.dtype,
+                     .shape = *type.shape,
+                     .axis = SampleAxisOf(graph, id)});
   }
   return forms;
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"
@@ -30,6 +32,7 @@
 #include "gym/search/registries.h"
 #include "gym/search/run_files.h"
 #include "gym/search/run_paths.h"
+#include "gym/search/sample_layout.h"
 
 namespace msc::gym {
 namespace {
@@ -102,6 +105,13 @@ void SayReference(const SearchConfig& config, const cost::PreparedFolder& folder
   }
 }
 
+/// Loads the model and decides where it counts samples.
+std::shared_ptr<const Graph> LoadPlaced(const SearchConfig& config) {
+  Graph graph = LoadModel(config.model, config.shapes);
+  DecideSampleLayout(graph, std::vector{config.calibration.data, config.quality.data});
+  return std::make_shared<const Graph>(std::move(graph));
+}
+
 /// Writes the folder that measuring children read.
 cost::PreparedFolder PrepareSamples(const Preparation& with, const std::optional<FitOptions>& fit) {
   const SearchConfig& config = with.config;
@@ -130,8 +140,10 @@ cost::PreparedFolder PrepareSamples(const Preparation& with, const std::optional
   cost::DataConfig data = config.quality.data;
   if (data.images.empty()) throw UserError("set 'quality.data.images' in the config");
   if (config.quality.final_samples > 0) data.count = config.quality.final_samples;
-  const cost::SampleSet samples =
-      cost::LoadSampleSet(data, FormsOf(*prepared.graph), ClassesOf(*prepared.graph));
+  const cost::DatasetSamples source(data, FormsOf(*prepared.graph));
+  source.CheckLabels(ClassesOf(*prepared.graph));
+  ReportSamples("quality", source, with.host.listener);
+  const cost::SampleSet samples = cost::ReadAll(source, data);
   settings.most_samples = MostSamples(config, samples.size(), prepared.warnings);
   SayMetrics(config, with.host.listener);
   return cost::PrepareFolder(
@@ -258,7 +270,7 @@ Prepared LoadSearch(const SearchTask& task, const SearchConfig& config) {
   (void)MetricsOf(config);
   Prepared prepared;
   prepared.targets = MakeTargets();
-  prepared.graph = std::make_shared<const Graph>(LoadModel(config.model, config.shapes));
+  prepared.graph = LoadPlaced(config);
   CheckObjective(ToObjective(config.objective),
                  envs::MetricNames(PossibleLosses(config, *prepared.graph), EnergyOf(config)));
   if (!config.strategy.empty()) {
@@ -278,7 +290,7 @@ Prepared LoadSearch(const SearchTask& task, const SearchConfig& config) {
 Prepared LoadUnmeasured(const SearchConfig& config) {
   Prepared prepared;
   prepared.targets = MakeTargets();
-  prepared.graph = std::make_shared<const Graph>(LoadModel(config.model, config.shapes));
+  prepared.graph = LoadPlaced(config);
   return prepared;
 }
 
@@ -286,7 +298,8 @@ ProblemFactory PrepareSearch(const SearchTask& task, const SearchHost& host,
                              const SearchConfig& config, const RunPaths& paths,
                              const TimeBudget& time, Prepared& prepared) {
   WriteFileAtomic(paths.At("env.json"), EnvJson(prepared.machine, GraphHash(*prepared.graph)));
-  CalibrationSamples calibration(config.calibration, *prepared.graph);
+  for (const std::string& line : LayoutLines(*prepared.graph)) host.listener.ReportLine(line);
+  CalibrationSamples calibration(config.calibration, *prepared.graph, &host.listener);
   const Preparation with{.host = host,
                          .config = config,
                          .paths = paths,

@@ -123,6 +123,7 @@ std::shared_ptr<const envs::TrainingTask> MakeTrainingTask(const SearchConfig& c
   if (const std::string problem = TrainerProblem(); !problem.empty()) {
     throw SystemError("training needs libtorch: " + problem);
   }
+  CheckSampleAxes(graph);
   cost::DataConfig learned = config.calibration.data;
   learned.or_fewer = !distill.samples.has_value();
   cost::DataConfig judged = config.quality.data;

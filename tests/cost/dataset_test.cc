@@ -393,7 +393,7 @@ TEST(Dataset, RefusesSamplesThatAreNotFinite) {
   EXPECT_EQ(MessageOf([&] {
               (void)LoadDataset(config, {Dim::Symbol("n"), 1});
             }),
-            "'" + path + "' holds a sample that is not finite");
+            "'" + path + "' (sample 1, counted from 0) holds a number that is not finite");
 }
 
 TEST(Dataset, TakesNumbersOfEveryType) {
@@ -450,12 +450,8 @@ TEST(Dataset, NamesALabelThatIsNoClassByItsRowInTheFile) {
 
 /// A row of `own` sizes for an input of `wanted`; "no" where it is refused.
 std::string Fitted(const Dims& own, const Shape& wanted) {
-  Dims dims = {1};
-  dims.insert(dims.end(), own.begin(), own.end());
-  Shape input = {Dim::Symbol("n")};
-  input.insert(input.end(), wanted.begin(), wanted.end());
   try {
-    return ToString(FitDims(Tensor(DType::kF32, dims), input, "f"));
+    return ToString(FitDims(own, wanted, "f"));
   } catch (const UserError& error) {
     return std::string("no") +
            (std::string(error.what()).find("--layout hwc") != std::string::npos ? ", hwc" : "");

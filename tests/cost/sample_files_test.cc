@@ -18,7 +18,9 @@
 #include "compiler/base/rng.h"
 #include "cost/samples/array_file.h"
 #include "cost/samples/csv_file.h"
+#include "cost/samples/dataset.h"
 #include "cost/samples/image_file.h"
+#include "cost/samples/sample_folder.h"
 
 namespace msc::cost {
 namespace {
@@ -339,19 +341,6 @@ TEST(Image, RefusesWhatIsDamagedOrHuge) {
   }
 }
 
-TEST(Image, IsFittedByBilinearInterpolation) {
-  const std::vector<std::uint8_t> pixels = {0, 100, 200, 20};
-  const Tensor image = Tensor::From<std::uint8_t>(DType::kU8, {2, 2, 1}, pixels);
-  const Tensor wide = FitImage(image, 3, 2, 4);
-  EXPECT_EQ(wide.dims(), (Dims{3, 2, 4}));
-  const std::vector<int> wanted = {0, 25, 75, 100, 200, 155, 65, 20};
-  for (std::size_t i = 0; i < 24; ++i) EXPECT_EQ(wide.Values<std::uint8_t>()[i], wanted[i % 8]);
-  EXPECT_EQ(FitImage(image, 1, 1, 1).Values<std::uint8_t>()[0], 80);
-  const std::vector<std::uint8_t> red = {255, 0, 0};
-  const Tensor gray = FitImage(Tensor::From<std::uint8_t>(DType::kU8, {1, 1, 3}, red), 1, 1, 1);
-  EXPECT_EQ(gray.Values<std::uint8_t>()[0], 76);
-}
-
 Shape InputOf(std::int64_t channels, std::int64_t height, std::int64_t width) {
   return {Dim::Symbol("n"), channels, height, width};
 }
@@ -379,17 +368,18 @@ TEST(ImageFolder, HasItsClassesByName) {
   const std::string file = Folder() + "set/b/2.pgm";
   EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(1, 2, 2)); }),
             "'" + file +
-                "' is 2 x 1 pixels; the model's input needs 2 x 2. Set 'resize' to scale images");
-  config.resize = true;
+                "' is 2 x 1 pixels; the model's input needs 2 x 2. Set 'resize' to stretch, pad or "
+                "crop images");
+  config.image.resize = Resize::kStretch;
   EXPECT_EQ(LoadDataset(config, InputOf(1, 4, 4)).inputs.dims(), (Dims{2, 1, 4, 4}));
-  EXPECT_NE(MessageOf([&] { return LoadDataset(config, InputOf(4, 2, 2)); }).find("[N, 1 or 3,"),
+  EXPECT_NE(MessageOf([&] { return LoadDataset(config, InputOf(4, 2, 2)); }).find("[N, 1 or 3, "),
             std::string::npos);
   (void)Written("set/outside.pgm", image + "\x01\x02");
   config.labels = "folders";
   EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(1, 1, 2)); }),
-            "'" + config.images + "' has images outside of subfolders: they have no class");
+            "'" + config.images + "' has samples outside of subfolders: they have no class");
   config.images = Folder() + "set/a/deep";
-  EXPECT_NE(MessageOf([&] { return ListImages(config.images); }), "no error");
+  EXPECT_NE(MessageOf([&] { return ListSamples(config.images); }), "no error");
 }
 
 /// Ten samples of [2, 3] bytes as files, each with the name of its form.
@@ -482,9 +472,10 @@ TEST(Samples, AreTurnedToChannelsFirst) {
       }
     }
   }
-  config.resize = true;
+  config.image.resize = Resize::kStretch;
   EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(4, 3, 2)); }),
-            "'resize' is for images of a folder; arrays must have the model's sizes");
+            "'resize', 'bgr' and the other keys of images are for images of a folder; arrays must "
+            "have the model's sizes and order");
 }
 
 template <class T>
@@ -585,10 +576,13 @@ TEST(Samples, ThatDoNotFitTheInputsAreRefusedByName) {
       Written("infinite.npz",
               Zip({{"x.npy", NpyOf(DType::kF32, {1, 2}, std::vector<float>{1, INFINITY})},
                    {"input/ids:0.npy", NpyOf(DType::kI32, {1, 3}, std::vector<std::int32_t>(3))}}));
-  EXPECT_EQ(refusal(kTwoInputs), "'" + config.images + ":x' holds a sample that is not finite");
+  EXPECT_EQ(refusal(kTwoInputs), "'" + config.images +
+                                     ":x' (sample 0, counted from 0) holds a number that is not "
+                                     "finite");
   config.mean = {0.5};
   EXPECT_EQ(refusal(kTwoInputs),
-            "'mean', 'std', 'layout' and 'resize' are for models with one input of 32-bit floats");
+            "'scale', 'mean', 'std', 'layout' and 'resize' are for models with one input of 32-bit "
+            "floats");
   config.mean = {0};
   config.format = "csv";
   EXPECT_EQ(refusal(kTwoInputs),

@@ -7,6 +7,7 @@
 #include "compiler/base/error.h"
 #include "cost/samples/dataset.h"
 #include "cost/samples/image_file.h"
+#include "cost/samples/image_fit.h"
 #include "tests/fuzz/targets.h"
 
 namespace msc::fuzz {
@@ -58,7 +59,11 @@ void FuzzSamples(std::string_view bytes) {
       });
     }
   }
-  Refused([&] { (void)cost::FitImage(cost::ReadImage(file.path()), 3, 4, 5); });
+  Refused([&] {
+    (void)cost::FitImage(cost::ReadImage(file.path()),
+                         {.resize = cost::Resize::kPad, .antialias = true},
+                         {.channels = 3, .height = 4, .width = 5});
+  });
 }
 
 }  // namespace msc::fuzz

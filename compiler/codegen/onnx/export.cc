@@ -13,6 +13,7 @@
 #include "compiler/codegen/onnx/lower.h"
 #include "compiler/codegen/onnx/schema.h"
 #include "compiler/codegen/onnx/widen.h"
+#include "compiler/ir/sample_axes.h"
 
 namespace msc {
 namespace {
@@ -192,7 +193,7 @@ void WriteMetadata(const Graph& graph, onnx::ModelProto& model) {
   model.set_producer_name("mscgym");
   model.set_domain(MetadataOr(graph, "onnx.domain", ""));
   for (const auto& [key, value] : graph.metadata()) {
-    if (key.starts_with(kReserved)) continue;
+    if (key.starts_with(kReserved) || key.starts_with(kSampleAxisKey)) continue;
     onnx::StringStringEntryProto& property = *model.add_metadata_props();
     property.set_key(key);
     property.set_value(value);

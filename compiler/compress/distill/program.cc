@@ -6,6 +6,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/compress/distill/program_ops.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/ops/infer.h"
 #include "compiler/passes/chain.h"
 #include "compiler/passes/narrowing.h"
@@ -278,7 +279,20 @@ class Widener {
 
 }  // namespace
 
+void CheckSampleAxes(const Graph& graph) {
+  const auto check = [&](ValueId id, const char* what) {
+    const SampleAxis axis = SampleAxisOf(graph, id);
+    if (axis == SampleAxis{}) return;
+    throw UserError(std::string(what) + " '" + graph.value(id).name + "' has samples " +
+                    ToString(axis) +
+                    "; gradients need a model whose inputs and outputs have them along axis 0");
+  };
+  for (const ValueId id : graph.inputs()) check(id, "input");
+  for (const ValueId id : graph.outputs()) check(id, "output");
+}
+
 TrainProgram MakeTrainProgram(const Graph& graph, const QuantizedFrom* from) {
+  CheckSampleAxes(graph);
   TrainProgram program;
   Values values;
   Widener widener(graph, from, values, program);

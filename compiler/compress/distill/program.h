@@ -69,6 +69,9 @@ struct QuantizedFrom {
   const QuantizePlan* plan = nullptr;
 };
 
+/// Throws UserError if an input or output of `graph` counts samples elsewhere than along axis 0.
+void CheckSampleAxes(const Graph& graph);
+
 /// Returns `graph` as a program. Constants are f32; integers become `ints`. Trained are weights,
 /// biases, scales and slopes of layers and normalisations, and constants that Add adds to a value.
 /// BatchNormalization keeps its statistics.

@@ -114,7 +114,9 @@ std::vector<std::int64_t> PickPositions(const Node& node, const Dims& y, std::in
   const std::int64_t positions = PositionsOf(node, y);
   std::vector<std::int64_t> picked;
   Rng rng(seed);
-  for (std::int64_t sample = 0; sample < y.at(0); ++sample) {
+  // The output of a model without an axis of samples may be a list, which is one row.
+  const std::int64_t samples = y.size() == 1 ? 1 : y.at(0);
+  for (std::int64_t sample = 0; sample < samples; ++sample) {
     if (positions <= most) {
       for (std::int64_t i = 0; i < positions; ++i) picked.push_back(sample * positions + i);
       continue;

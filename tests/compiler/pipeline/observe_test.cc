@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/ir/sample_axes.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/batch.h"
@@ -91,6 +92,54 @@ TEST(Observe, CutsSamplesEvenlyWhereThatCostsLittle) {
   EXPECT_EQ(EvenBatch(37, 32), 32);  // a prime
   EXPECT_EQ(EvenBatch(7, 32), 7);
   EXPECT_EQ(EvenBatch(3, 1), 1);
+}
+
+TEST(Observe, GivesTheModelItsOwnAxesOfSamples) {
+  const auto shapes = [](const std::string& input, const SampleAxis& axis) {
+    Graph graph = ParseGraph("graph net {\n  input %x : f32" + input +
+                             "\n  %y = Relu(%x) @relu\n  output %y\n}");
+    InferTypes(graph);
+    SetSampleAxis(graph, graph.inputs()[0], axis);
+    std::vector<Dims> seen;
+    ObserveValues(graph, std::vector<std::string>{"y"}, CountingSamples(5, {3}),
+                  {.target = "reference", .batch = 3}, Targets(),
+                  [&](std::int64_t /*first*/, std::span<const Tensor> values) {
+                    seen.push_back(values[0].dims());
+                  });
+    return seen;
+  };
+  EXPECT_EQ(shapes("[3,n]", {.axis = 1}), (std::vector<Dims>{{3, 3}, {3, 2}}));
+  EXPECT_EQ(shapes("[3]", {.counting = SampleCounting::kWhole}), std::vector<Dims>(5, Dims{3}));
+}
+
+/// Samples of two sizes.
+class TwoSizes final : public SampleSource {
+ public:
+  [[nodiscard]] std::int64_t count() const override { return 5; }
+  [[nodiscard]] std::size_t inputs() const override { return 1; }
+  [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override {
+    EXPECT_LE(first + count, GroupEnd(first));
+    return {Tensor(DType::kF32, {count, first < 3 ? 4 : 7})};
+  }
+  [[nodiscard]] std::int64_t GroupEnd(std::int64_t first) const override {
+    return first < 3 ? 3 : 5;
+  }
+};
+
+TEST(Observe, RunsEachSizeByItself) {
+  Graph graph = ParseGraph(R"(graph net {
+  input %x : f32[n,s]
+  %y = Relu(%x) @relu
+  output %y
+})");
+  InferTypes(graph);
+  std::vector<Dims> seen;
+  ObserveValues(graph, std::vector<std::string>{"y"}, TwoSizes(),
+                {.target = "reference", .batch = 8}, Targets(),
+                [&](std::int64_t /*first*/, std::span<const Tensor> values) {
+                  seen.push_back(values[0].dims());
+                });
+  EXPECT_EQ(seen, (std::vector<Dims>{{3, 4}, {2, 7}}));
 }
 
 }  // namespace
