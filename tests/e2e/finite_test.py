@@ -55,7 +55,7 @@ class Finite(unittest.TestCase):
         """a / d, whose d is 0 in int8: it is calibrated on far larger samples than it is tested on."""
         self.ratio = self.write("ratio.onnx", two_layers(node("Div", ["a", "d"], "y")))
         self.one = self.samples("one.npy", 1, 1)
-        return self.mscgym(1, "quantize", self.ratio, "--target", "reference", "--format", "npy",
+        return self.mscgym(1, "quantize", self.ratio, "--keep-f32", "none", "--target", "reference", "--format", "npy",
                            "--calibration", self.samples("large.npy", 64, 1e6), "--samples",
                            "64", "--test", self.samples("small.npy", 8, 1), "--save-plan", self.at("plan.json"),
                            *arguments)

@@ -71,16 +71,18 @@ class MetricsTest(unittest.TestCase):
 
     def outputs(self, *arguments, samples=None):
         """The outputs that `mscgym run` saves."""
-        numpy.save(self.at("some.npy"), self.samples if samples is None else samples)
+        these = self.samples if samples is None else samples
+        numpy.save(self.at("some.npy"), these)
         subprocess.run([e2e.MSCGYM, "run", self.network, *arguments, "--input",
-                        self.at("some.npy"), "--out", self.at("saved")], check=True,
+                        self.at("some.npy"), "--batch", str(len(these)), "--out",
+                        self.at("saved")], check=True,
                        capture_output=True, timeout=e2e.DEADLINE_S)
         return numpy.load(self.at("saved", "output_0.npy"))
 
     def best(self, run="run"):
         """The strategy's file, the metric and the results of the best."""
         found = e2e.results(self.at(run))
-        outcome = found["finalists"][found["best"]]["result"]["outcome"]
+        outcome = json.loads(found["finalists"][found["best"]]["result"])["outcome"]
         return self.at(run, "best", "strategy.json"), outcome["quality"]["metrics"][0], found
 
     def check_agreement(self, metric, done, run="run"):
@@ -159,8 +161,9 @@ class MetricsTest(unittest.TestCase):
         self.assertGreater(found["reference"], 0)
         # One number for all samples has no interval, so its trials are judged on all of them.
         for trial in e2e.trials(self.at("run")).values():
-            if "outcome" in trial["result"]:
-                self.assertEqual(trial["result"]["outcome"]["quality"]["samples"], SAMPLES)
+            result = json.loads(trial["record"])["result"]
+            if "outcome" in result:
+                self.assertEqual(result["outcome"]["quality"]["samples"], SAMPLES)
 
     def test_average_precision_of_boxes(self):
         config = self.config(two_layers(5), {"mAP": {
@@ -227,7 +230,7 @@ class MetricsTest(unittest.TestCase):
         self.assertIn("there is no program 'no-such-program' in PATH",
                       self.search(config, code=2, run="absent").stderr)
         del config["quality"]["metrics"]["m"]["better"]
-        self.assertIn("set 'better' to", self.search(config, code=2, run="unsaid").stderr)
+        self.assertIn("must be one of higher, lower", self.search(config, code=2, run="unsaid").stderr)
         self.assertFalse(os.path.exists(self.at("unsaid")))
 
     # Fails for every candidate whose outputs are not those of the uncompressed model.
@@ -252,8 +255,9 @@ print(json.dumps({{"values": [1.5] * manifest["count"]}}))
             metrics = self.script(self.PICKY.format(kept=self.at(f"kept{i}.npy"), harm=harm))
             metrics["m"]["timeout_s"] = 3
             self.search(self.config(two_layers(4), metrics, subject_to={"m": 0.5}), run=str(i))
-            failures = [trial["result"]["failure"] for trial in e2e.trials(self.at(str(i))).values()
-                        if "failure" in trial["result"]]
+            results = [json.loads(trial["record"])["result"]
+                       for trial in e2e.trials(self.at(str(i))).values()]
+            failures = [result["failure"] for result in results if "failure" in result]
             self.assertTrue(failures)
             for failure in failures:
                 self.assertEqual(failure["kind"], kind)

@@ -110,7 +110,7 @@ class Samples(e2e.SearchTest):
                                self.error_one_by_one(model, out, rows, [3, 12], 5), places=3)
         self.succeed("prune", model, "--density", "0.5", "--align", "1", "--score", "energy", "--reconstruct",
                      "--calibration", data, "--test", data, *e2e.ANY_MODEL, "--out", self.at("p.onnx"))
-        self.succeed("track", model, "--data", data, "--target", "native")
+        self.succeed("track", model, "--data", data, "--targets", "native")
 
     def test_the_axis_of_samples_may_be_named(self):
         shared = [weights("w", [6, 8], self.source), weights("v", [8, 3], self.source)]
