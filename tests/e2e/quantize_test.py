@@ -34,7 +34,7 @@ class Quantize(e2e.ShippedModelTest):
             self.assertEqual(layer["pairs_can_saturate"], 0, layer)
         with open(page, encoding="utf-8") as file:
             text = file.read()
-        self.assertEqual(text.count("<tr><td class='name'>"), len(made["layers"]))
+        self.assertEqual(text.count("<td class='name'>"), len(made["layers"]))
         self.assertIn("<svg class='bars'", text)
         # The artefact says what its layers run in; so did the table.
         artefact = self.at("artefact")
@@ -109,7 +109,7 @@ class Quantize(e2e.ShippedModelTest):
                 f"{2 * len(rows) + 1} passes over 100 samples")
         self.assertIn(cost + ".", text)
         self.assertIn("rank correlation with the accuracy drop of each layer alone: ", text)
-        self.assertEqual(text.count("<tr><td class='name'>"), len(made["layers"]) + len(rows))
+        self.assertEqual(text.count("<td class='name'>"), len(made["layers"]) + len(rows))
         # One layer costs less than all but one, on the whole.
         self.assertLess(sum(float(row["alone_relative_error"]) for row in rows),
                         sum(float(row["without_relative_error"]) for row in rows))
