@@ -228,9 +228,9 @@ void Distill(Options options, AppContext& context) {
   const Graph teacher = std::move(loaded);
   CheckSampleAxes(teacher);
   const Graph base = options.student.empty() ? teacher : LoadModel(options.student, options.shapes);
-  const Split data = LoadSplit(options, teacher);
   options.settings.batch =
       options.batch ? BatchFor(teacher, options.batch) : BatchSize(teacher, options.settings.batch);
+  const Split data = LoadSplit(options, teacher);
   const CalibrationRun run{options.target, options.settings.threads, 32};
   const std::vector<Tensor> calibration = {
       cost::Slice(data.train, 0, std::min(options.calibration, data.train.size())).inputs};

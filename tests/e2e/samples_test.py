@@ -204,8 +204,6 @@ class Samples(e2e.SearchTest):
                 self.succeed("run", path, "--input", one, "--shape", f"x=1x2x{size}", "--out", self.at("outputs"))
                 outputs[-1].append(read_npy(self.at("outputs", "output_0.npy"))[0])
         self.assertAlmostEqual(e2e.loss(made["quality"], "relative_error"), relative_error(*outputs), places=3)
-        self.succeed("prune", model, "--density", "0.5", "--align", "1", "--score", "energy", "--reconstruct",
-                     "--calibration", self.at("set"), "--test", self.at("set"), *e2e.ANY_MODEL)
 
     def test_images_are_padded_cropped_and_turned_to_bgr(self):
         os.makedirs(self.at("images"))
