@@ -369,7 +369,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Harm{"throws", FailureKind::kCompile, "a library lost its temper"},
                     Harm{"crashes", FailureKind::kCrash, "died of SIGSEGV"},
                     Harm{"hangs", FailureKind::kTimeout, "no answer within 1000 ms"},
-                    Harm{"nan", FailureKind::kWrongOutput, "output 0 is not finite"},
+                    Harm{"nan", FailureKind::kWrongOutput, "output 'y' is not finite"},
                     Harm{"zero", FailureKind::kWrongOutput, "an output never changes"},
                     Harm{"off", FailureKind::kWrongOutput, "an output is off by "}),
     [](const auto& test) { return test.param.target; });
@@ -555,6 +555,7 @@ TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   fit.ridge = 1e-6;
   const PreparedFolder folder = PrepareFolder(
       folder_ + "/prepared", {&graph, &samples, Settings(), &calibration, fit}, Targets());
+  fit.forms = folder.forms;  // follow from the outputs
   EXPECT_EQ(folder.fit_hash, FitHash(calibration, fit));
   EXPECT_EQ(folder.fit, fit);
   EXPECT_EQ(OpenCalibration(folder)->Read(0, 64), calibration.Read(0, 64));
@@ -598,7 +599,7 @@ TEST_F(Evaluate, ProfilesEveryStep) {
   const auto profiles = evaluator.ProfileSteps(strategies, 3);
   ASSERT_TRUE(profiles.ok()) << profiles.failure().detail;
   ASSERT_EQ(profiles.value().size(), 3U);
-  EXPECT_EQ(profiles.value()[2].failure, "output 0 is not finite");
+  EXPECT_EQ(profiles.value()[2].failure, "output 'y' is not finite");
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     std::vector<std::string> nodes;
     for (const StepProfile& step : profiles.value()[i].steps) {
