@@ -135,6 +135,28 @@ def parallel_runs():
     return runs
 
 
+class ProgramTest(unittest.TestCase):
+    """A temporary folder a test, and the program with the exit code that it must have."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="msc_e2e_")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def at(self, name):
+        return os.path.join(self.folder, name)
+
+    def write(self, name, content):
+        with open(self.at(name), "wb") as file:
+            file.write(content)
+        return self.at(name)
+
+    def mscgym(self, code, *arguments):
+        done = subprocess.run([MSCGYM, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=DEADLINE_S, check=False)
+        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
+        return done
+
+
 class SearchTest(unittest.TestCase):
     """A temporary folder a test, and ways to run the program in it."""
 

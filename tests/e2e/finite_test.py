@@ -5,10 +5,6 @@ import csv
 import json
 import os
 import random
-import shutil
-import subprocess
-import tempfile
-import unittest
 
 import e2e
 from onnx_bytes import field, model, node, value, weights
@@ -27,25 +23,7 @@ def two_layers(end, dims=("n", 4), out=("n", 4), columns=4):
                  field(11, value("x", 1, list(dims))) + field(12, value("y", 1, list(out))))
 
 
-class Finite(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="msc_e2e_")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-
-    def at(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content):
-        with open(self.at(name), "wb") as file:
-            file.write(content)
-        return self.at(name)
-
-    def mscgym(self, code, *arguments):
-        done = subprocess.run([e2e.MSCGYM, *arguments], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=e2e.DEADLINE_S, check=False)
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
-        return done
-
+class Finite(e2e.ProgramTest):
     def samples(self, name, count, size):
         source = random.Random(2)
         values = [source.gauss(0, size) for _ in range(4 * count)]

@@ -6,11 +6,7 @@ import math
 import os
 import random
 import re
-import shutil
 import struct
-import subprocess
-import tempfile
-import unittest
 
 import e2e
 from onnx_bytes import field, ints, model, node, value, weights
@@ -65,25 +61,7 @@ def share(changed):
     return 100 * sum(changed) / len(changed)
 
 
-class Suspicious(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="msc_e2e_")
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-
-    def at(self, name):
-        return os.path.join(self.folder, name)
-
-    def write(self, name, content):
-        with open(self.at(name), "wb") as file:
-            file.write(content)
-        return self.at(name)
-
-    def mscgym(self, code, *arguments):
-        done = subprocess.run([e2e.MSCGYM, *arguments], stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=e2e.DEADLINE_S, check=False)
-        self.assertEqual(done.returncode, code, done.stderr + done.stdout)
-        return done
-
+class Suspicious(e2e.ProgramTest):
     def compare(self, net, dims, *options):
         """The losses of 2-bit weights that the program prints, and the outputs of both models as one list a
         sample."""

@@ -22,8 +22,9 @@ namespace msc {
 namespace {
 
 // What each runtime fuses was read off its optimized graphs: ONNX Runtime 1.31 (saved by
-// optimized_model_filepath) and OpenVINO 2026.4 (its runtime model). TensorRT's row follows its
-// documentation, "Working with Quantized Types", section on explicit quantization.
+// optimized_model_filepath) and OpenVINO 2026.4 (its runtime model). TensorRT's row was not
+// run: that its quantization is symmetric, with signed integers, is said in its documentation,
+// "Working with Quantized Types"; that biases stay f32 is an assumption.
 //
 // - ONNX Runtime has no Conv that reads integers and returns floats: without QuantizeLinear behind
 //   it, it dequantizes the weights in every run and computes in f32. MatMul and Gemm may return
@@ -31,7 +32,7 @@ namespace {
 //   integers, and an integer Gemm needs an i32 bias. On ARM, a Conv with i8 on one side and u8 on
 //   the other is not fused, so all activations have one type.
 // - OpenVINO's Conv computes activations and sums before it rounds; a zero point costs a pass.
-// - TensorRT reads only i8 with zero point 0, and f32 biases.
+// - TensorRT reads only i8 with zero point 0.
 constexpr std::array kReaders = {
     ReaderRules{.name = "any", .runtime = "any runtime"},
     ReaderRules{.name = "onnxruntime",
