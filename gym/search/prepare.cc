@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/base/formatted.h"
+#include "compiler/ir/output_form.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
@@ -73,6 +75,23 @@ void CheckSameMetrics(const std::string& folder, const cost::EvaluationSettings&
                   "has changed; choose another --out");
 }
 
+/// Throws UserError if the config now says of an output that it is something else.
+void CheckSameForms(const std::string& folder, const OutputForms& found,
+                    const std::map<std::string, OutputForm>& given) {
+  for (const auto& [name, form] : given) {
+    const auto same = std::ranges::find(found, NamedForm{name, form});
+    if (same != found.end()) continue;
+    throw UserError("trials in '" + folder + "' compared output '" + name +
+                    "' as something else than 'quality.outputs' now says; choose another --out");
+  }
+}
+
+/// Returns whether candidates are fitted as in `found`, whose forms PrepareFolder added.
+bool IsSameFit(const FitOptions& found, FitOptions fit) {
+  fit.forms = found.forms;
+  return fit == found;
+}
+
 /// Checks users' metrics, as CheckedMetric.
 std::map<std::string, cost::Metric> MetricsOf(const SearchConfig& config) {
   std::map<std::string, cost::Metric> metrics;
@@ -131,7 +150,9 @@ cost::PreparedFolder PrepareSamples(const Preparation& with, const std::optional
     cost::PreparedFolder found = cost::OpenFolder(folder);
     if (found.settings.memory_mb != settings.memory_mb) SetMemory(found, settings.memory_mb);
     settings.most_samples = MostSamples(config, found.samples, prepared.warnings);
-    const bool fits = (!fit || found.fit == *fit) && found.graph_hash == GraphHash(*prepared.graph);
+    const bool fits =
+        (!fit || IsSameFit(found.fit, *fit)) && found.graph_hash == GraphHash(*prepared.graph);
+    if (fits) CheckSameForms(folder, found.forms, config.quality.outputs);
     if (fits && found.settings == settings) return found;
     if (fits) CheckSameSamples(folder, found.settings, settings);
     if (fits) CheckSameMetrics(folder, found.settings, settings);

@@ -242,6 +242,13 @@ class Search(e2e.SearchTest):
         shutil.rmtree(first)
         self.search(second, "--agent", "tpe", "--trials", "4", "--resume")
         self.assertEqual(len(e2e.trials(second)), TRIALS + 4)
+        # Not if outputs are to be compared as something else.
+        config = e2e.small_config()
+        config["quality"]["outputs"] = {"logits": {"kind": "embedding"}}
+        done = self.mscgym("search", self.write("embedding.json", config), "--out", second,
+                           "--agent", "tpe", "--resume")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("compared output 'logits' as something else", done.stderr)
         # Elsewhere, or measured otherwise: the best are tried first.
         config = e2e.small_config()
         config.update(trials=4, finalists=1)
