@@ -149,9 +149,11 @@ class Compress(e2e.SearchTest):
                      "weight_bytes <= 10: CANNOT be met, no assignment is below ",
                      "accuracy_drop <= 0.3: no bound known; only measuring can tell",
                      "ends at peak_bytes <= 1: no bound known; only measuring can tell",
-                     "expected from the effect of each decision alone: latency down to 0.",
                      "one trial, the baseline '0.75 int8': ", "4 trials, 1 at a time: about 00:"):
             self.assertIn(text, done.stdout)
+        # How much is tried alone depends on the machine, and what is gained on its targets.
+        self.assertRegex(done.stdout, r"expected from the effect of each decision alone: "
+                                      r"(latency down to 0\.\d+|distill_loss down to 0)")
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             flags = file.read()
         if "amx_tile" in flags or "avx2" not in flags:
