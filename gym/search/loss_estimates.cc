@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 #include "cost/model/outcome.h"
@@ -78,7 +77,7 @@ class Interpolation {
 void AddLossEstimates(const std::vector<Decision>& decisions, const ProbeRun& run,
                       std::optional<std::int64_t> bytes,
                       std::map<std::string, AdditiveCost>& costs) {
-  std::map<std::string_view, std::map<std::size_t, double>> effects;
+  std::map<std::string, std::map<std::size_t, double>> effects;
   std::map<std::size_t, double> saved;
   for (const auto& [i, result] : run.result) {
     if (!result.ok()) continue;
@@ -88,7 +87,7 @@ void AddLossEstimates(const std::vector<Decision>& decisions, const ProbeRun& ru
   }
   const Interpolation interpolation(decisions);
   for (const auto& [metric, probed] : effects) {
-    costs[std::string(metric)] = interpolation.Of(0, probed, Severity);
+    costs[metric] = interpolation.Of(0, probed, Severity);
   }
   if (bytes) {
     costs[std::string(envs::kWeightBytes)] =
