@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import unittest
 
 import e2e
@@ -151,9 +152,14 @@ class Compress(e2e.SearchTest):
                      "ends at peak_bytes <= 1: no bound known; only measuring can tell",
                      "one trial, the baseline '0.75 int8': ", "4 trials, 1 at a time: about 00:"):
             self.assertIn(text, done.stdout)
-        # How much is tried alone depends on the machine, and what is gained on its targets.
-        self.assertRegex(done.stdout, r"expected from the effect of each decision alone: "
-                                      r"(latency down to 0\.\d+|distill_loss down to 0)")
+        # Times of layers with 8 bits or half of the channels, and losses of decisions alone. Where noise brings
+        # the sum of times below the bound, it is left out (gym/study/describe.cc).
+        expected = re.search(r"expected from the effect of each decision alone: (.*)\n", done.stdout)[1]
+        self.assertRegex(expected, r"^(latency down to 0\.\d+, )?distill_loss down to \d|^latency down to 0\.\d+$")
+        time = re.search(r"latency down to (\S+?)(,|$)", expected)
+        bound = re.search(r"subject to latency <= .* no assignment is below (\S+)\n", done.stdout)
+        if time and bound:
+            self.assertGreaterEqual(float(time[1]), float(bound[1]))
         with open("/proc/cpuinfo", encoding="utf-8") as file:
             flags = file.read()
         if "amx_tile" in flags or "avx2" not in flags:
