@@ -14,6 +14,7 @@
 #include "compiler/base/file.h"
 #include "cost/samples/array_file.h"
 #include "cost/samples/dataset.h"
+#include "tests/support/error_of.h"
 
 namespace msc::cost {
 namespace {
@@ -35,16 +36,6 @@ std::string Npy(const std::string& name, const Dims& dims) {
   const std::string path = Folder() + name;
   WriteNpy(path, Tensor::From<float>(DType::kF32, dims, Counting(ElementCount(dims))));
   return path;
-}
-
-template <class Call>
-std::string MessageOf(const Call& call) {
-  try {
-    (void)call();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 const Dim kOpen = Dim::Symbol("n");
@@ -86,7 +77,7 @@ TEST(PlaceSamples, ReadsSamplesWithTheirAxis) {
   second.axis = {.axis = 1};
   EXPECT_EQ(DatasetSamples(config, std::vector{second}).Read(1, 2)[0].dims(), (Dims{2, 12}));
   InputForm none = Input("x", {});
-  EXPECT_NE(MessageOf([&] {
+  EXPECT_NE(ErrorOf([&] {
               return DatasetSamples(config, std::vector{none}).count();
             }).find("--batch-axis x=none"),
             std::string::npos);
@@ -105,10 +96,10 @@ TEST(PlaceSamples, FillsConstants) {
   EXPECT_EQ(read[2],
             Tensor::From<std::int64_t>(DType::kI64, {2, 2}, std::vector<std::int64_t>(4, 16000)));
   config.constants["rate"] = 0.5;
-  EXPECT_EQ(MessageOf([&] { return DatasetSamples(config, inputs).count(); }),
+  EXPECT_EQ(ErrorOf([&] { return DatasetSamples(config, inputs).count(); }),
             "'constants' gives 0.500000 to the input 'rate' of i64");
   config.constants = {{"t", 0.5}, {"rate", 1}, {"other", 1}};
-  EXPECT_EQ(MessageOf([&] { return DatasetSamples(config, inputs).count(); }),
+  EXPECT_EQ(ErrorOf([&] { return DatasetSamples(config, inputs).count(); }),
             "'constants' names the input 'other', which the model does not have");
 }
 
@@ -137,8 +128,8 @@ TEST(PlaceSamples, GroupsTheSamplesOfAFolderBySize) {
   EXPECT_EQ(samples.Read(2, 2)[0],
             Tensor::From<float>(DType::kF32, {2, 2}, std::vector<float>{1, 1, 3, 3}));
   EXPECT_EQ(samples.labels(), (std::vector<std::int32_t>{0, 0, 0, 1}));
-  EXPECT_EQ(MessageOf([&] { return samples.Read(1, 2); }), "samples 1 to 2 have different sizes");
-  EXPECT_NE(MessageOf([&] { return LoadSampleSet(config, inputs); }).find("have different sizes"),
+  EXPECT_EQ(ErrorOf([&] { return samples.Read(1, 2); }), "samples 1 to 2 have different sizes");
+  EXPECT_NE(ErrorOf([&] { return LoadSampleSet(config, inputs); }).find("have different sizes"),
             std::string::npos);
   const std::vector<InputSummary> summary = samples.Summary();
   EXPECT_EQ(summary[0].sizes, (std::vector<Dims>{{2}, {3}}));
@@ -186,12 +177,12 @@ TEST(PlaceSamples, NamesTheSampleThatIsNotFinite) {
   const std::vector<InputForm> inputs = {Input("x", {kOpen, 4})};
   const std::string wanted =
       "'" + path + "' (sample 3, counted from 0) holds a number that is not finite";
-  EXPECT_EQ(MessageOf([&] { return DatasetSamples(config, inputs).count(); }), wanted);
+  EXPECT_EQ(ErrorOf([&] { return DatasetSamples(config, inputs).count(); }), wanted);
   config.first = 2;
-  EXPECT_EQ(MessageOf([&] { return DatasetSamples(config, inputs).count(); }), wanted);
+  EXPECT_EQ(ErrorOf([&] { return DatasetSamples(config, inputs).count(); }), wanted);
   config.first = 0;
   config.shuffle = 5;
-  EXPECT_EQ(MessageOf([&] { return DatasetSamples(config, inputs).count(); }), wanted);
+  EXPECT_EQ(ErrorOf([&] { return DatasetSamples(config, inputs).count(); }), wanted);
 }
 
 TEST(PlaceSamples, NormalisesByChannelOfEitherOrder) {

@@ -21,6 +21,7 @@
 #include "cost/samples/dataset.h"
 #include "cost/samples/image_file.h"
 #include "cost/samples/sample_folder.h"
+#include "tests/support/error_of.h"
 
 namespace msc::cost {
 namespace {
@@ -39,16 +40,6 @@ std::string Written(const std::string& name, const std::string& bytes) {
   MakeFolders(std::filesystem::path(path).parent_path().string());
   std::ofstream(path, std::ios::binary) << bytes;  // without the fsync of WriteFileAtomic
   return path;
-}
-
-template <class Call>
-std::string MessageOf(const Call& call) {
-  try {
-    (void)call();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 std::string Deflated(const std::string& bytes, int window) {
@@ -148,9 +139,9 @@ TEST(Npz, ReadsTheArrayThatIsNamed) {
     const Tensor rows = ReadNpz(path + ":b/c", {7, 2});
     EXPECT_EQ(rows.dims(), (Dims{2, 2}));
     EXPECT_EQ(rows.Values<float>()[3], 17.0F);
-    EXPECT_EQ(MessageOf([&] { return ReadNpz(path + ":e"); }),
+    EXPECT_EQ(ErrorOf([&] { return ReadNpz(path + ":e"); }),
               "write " + path + ":NAME for an array of this file; it holds a, b/c, d");
-    EXPECT_NE(MessageOf([&] { return ReadNpz(path); }), "no error");
+    EXPECT_NE(ErrorOf([&] { return ReadNpz(path); }), "no error");
   }
   EXPECT_EQ(ReadNpz(Written("one.npz", Zip({{"only.npy", Npy(4)}}))).dims(), (Dims{4, 2}));
 }
@@ -159,7 +150,7 @@ TEST(Npz, RefusesWhatIsNoArchiveOfArrays) {
   const std::string npy = Npy(3);
   const auto message = [&](const std::string& bytes) {
     const std::string path = Written("bad.npz", bytes);
-    return MessageOf([&] { return ReadNpz(path + ":a"); }).substr(path.size() + 2);
+    return ErrorOf([&] { return ReadNpz(path + ":a"); }).substr(path.size() + 2);
   };
   const std::string damaged = " is not a zip archive, or a damaged one";
   EXPECT_EQ(message(""), damaged);
@@ -176,7 +167,7 @@ TEST(Npz, RefusesWhatIsNoArchiveOfArrays) {
   // A bomb: 20 MB behind a header that says 24 bytes.
   const std::string bomb = npy + std::string(20'000'000, '\0');
   EXPECT_EQ(message(Zip({{"a.npy", bomb}})), "a.npy' holds more than its header says");
-  EXPECT_NE(MessageOf([&] { return ReadNpz(Folder() + "absent.npz:a"); }), "no error");
+  EXPECT_NE(ErrorOf([&] { return ReadNpz(Folder() + "absent.npz:a"); }), "no error");
 }
 
 TEST(Npz, NeverTakesDamageForData) {
@@ -188,9 +179,9 @@ TEST(Npz, NeverTakesDamageForData) {
     const std::string path = Written("flipped.npz", other);
     // Times and versions may differ.
     const std::string message =
-        MessageOf([&] { EXPECT_EQ(ReadNpz(path + ":a"), good) << "byte " << i; });
+        ErrorOf([&] { EXPECT_EQ(ReadNpz(path + ":a"), good) << "byte " << i; });
     const std::string cut = Written("cut.npz", bytes.substr(0, i));
-    EXPECT_NE(MessageOf([&] { return ReadNpz(cut + ":a"); }), "no error") << i;
+    EXPECT_NE(ErrorOf([&] { return ReadNpz(cut + ":a"); }), "no error") << i;
   }
 }
 
@@ -227,7 +218,7 @@ TEST(Csv, ReadsNumbersInEveryFormSpreadsheetsWrite) {
 TEST(Csv, NamesLineAndColumnOfWhatIsNoNumber) {
   const auto message = [&](const std::string& text, const RowRange& rows = {}) {
     const std::string path = Written("bad.csv", text);
-    return MessageOf([&] { return ReadCsv(path, "", rows); }).substr(path.size() + 2);
+    return ErrorOf([&] { return ReadCsv(path, "", rows); }).substr(path.size() + 2);
   };
   EXPECT_EQ(message(""), " holds no numbers");
   EXPECT_EQ(message("a,b\n"), " holds no numbers");
@@ -242,9 +233,9 @@ TEST(Csv, NamesLineAndColumnOfWhatIsNoNumber) {
   EXPECT_EQ(message("1\n2\n", {1, 2}), " has 2 samples; 2 from number 1 on were requested");
   EXPECT_EQ(message(std::string((1U << 24U) + 70000, '1')), " has a line of more than 16 MiB");
   const std::string path = Written("two.csv", "label,x\n1,2\n2.5,3\n");
-  EXPECT_EQ(MessageOf([&] { return ReadCsvColumn(path, "y"); }),
+  EXPECT_EQ(ErrorOf([&] { return ReadCsvColumn(path, "y"); }),
             "'" + path + "' has no column 'y'; it has 2, numbered from 0, such as label, x");
-  EXPECT_EQ(MessageOf([&] { return ReadCsvColumn(path, "0"); }),
+  EXPECT_EQ(ErrorOf([&] { return ReadCsvColumn(path, "0"); }),
             "'" + path + "', line 3, column 0: '2.5' is not a whole number");
 }
 
@@ -279,7 +270,7 @@ std::string Jpeg() {
 
 /// Whether this build reads them.
 bool Reads(const std::string& path) {
-  return MessageOf([&] { return ReadImage(path); }).find("this build has no") == std::string::npos;
+  return ErrorOf([&] { return ReadImage(path); }).find("this build has no") == std::string::npos;
 }
 
 TEST(Image, ReadsEveryForm) {
@@ -307,7 +298,7 @@ TEST(Image, ReadsEveryForm) {
 TEST(Image, RefusesWhatIsDamagedOrHuge) {
   const auto message = [&](const std::string& bytes) {
     const std::string path = Written("bad", bytes);
-    return MessageOf([&] { return ReadImage(path); }).substr(path.size() + 3);
+    return ErrorOf([&] { return ReadImage(path); }).substr(path.size() + 3);
   };
   EXPECT_EQ(message(""), "is not a PGM, PPM, PNG or JPEG image");
   EXPECT_EQ(message("P5 x"), "is not a PGM or PPM image");
@@ -336,7 +327,7 @@ TEST(Image, RefusesWhatIsDamagedOrHuge) {
       std::string other = good;
       other[i] = static_cast<char>(other[i] ^ 0x22);
       const std::string path = Written("flipped", other);
-      (void)MessageOf([&] { return ReadImage(path); });  // an image or an error, no crash
+      (void)ErrorOf([&] { return ReadImage(path); });  // an image or an error, no crash
     }
   }
 }
@@ -366,20 +357,20 @@ TEST(ImageFolder, HasItsClassesByName) {
   EXPECT_EQ(LoadDataset(config, InputOf(1, 1, 2)).labels, (std::vector<std::int32_t>{8, 9}));
   config.labels.clear();
   const std::string file = Folder() + "set/b/2.pgm";
-  EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(1, 2, 2)); }),
+  EXPECT_EQ(ErrorOf([&] { return LoadDataset(config, InputOf(1, 2, 2)); }),
             "'" + file +
                 "' is 2 x 1 pixels; the model's input needs 2 x 2. Set 'resize' to stretch, pad or "
                 "crop images");
   config.image.resize = Resize::kStretch;
   EXPECT_EQ(LoadDataset(config, InputOf(1, 4, 4)).inputs.dims(), (Dims{2, 1, 4, 4}));
-  EXPECT_NE(MessageOf([&] { return LoadDataset(config, InputOf(4, 2, 2)); }).find("[N, 1 or 3, "),
+  EXPECT_NE(ErrorOf([&] { return LoadDataset(config, InputOf(4, 2, 2)); }).find("[N, 1 or 3, "),
             std::string::npos);
   (void)Written("set/outside.pgm", image + "\x01\x02");
   config.labels = "folders";
-  EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(1, 1, 2)); }),
+  EXPECT_EQ(ErrorOf([&] { return LoadDataset(config, InputOf(1, 1, 2)); }),
             "'" + config.images + "' has samples outside of subfolders: they have no class");
   config.images = Folder() + "set/a/deep";
-  EXPECT_NE(MessageOf([&] { return ListSamples(config.images); }), "no error");
+  EXPECT_NE(ErrorOf([&] { return ListSamples(config.images); }), "no error");
 }
 
 /// Ten samples of [2, 3] bytes as files, each with the name of its form.
@@ -446,7 +437,7 @@ TEST(Samples, AreTheSameInEveryFormAndPart) {
       }
       config.count = 8;
       const std::string message =
-          MessageOf([&] { return DatasetSamples(config, InputOf(1, 2, 3)).count(); });
+          ErrorOf([&] { return DatasetSamples(config, InputOf(1, 2, 3)).count(); });
       EXPECT_TRUE(message.ends_with("' has 10 samples; 8 from number 9 on were requested"))
           << message;
     }
@@ -473,7 +464,7 @@ TEST(Samples, AreTurnedToChannelsFirst) {
     }
   }
   config.image.resize = Resize::kStretch;
-  EXPECT_EQ(MessageOf([&] { return LoadDataset(config, InputOf(4, 3, 2)); }),
+  EXPECT_EQ(ErrorOf([&] { return LoadDataset(config, InputOf(4, 3, 2)); }),
             "'resize', 'bgr' and the other keys of images are for images of a folder; arrays must "
             "have the model's sizes and order");
 }
@@ -531,15 +522,15 @@ TEST(Samples, OfOneInputOfIntegersAreAnyArray) {
   std::vector<InputForm> input = {{"ids", DType::kI64, {Dim::Symbol("n"), 2}}};
   EXPECT_EQ(LoadSampleSet(config, input).inputs[0].Values<std::int64_t>()[1], 1LL << 40);
   input[0].dtype = DType::kI32;
-  EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
+  EXPECT_EQ(ErrorOf([&] { return LoadSampleSet(config, input); }),
             "'" + config.images +
                 "' holds 1099511627776, which the model's input 'ids' of i32 cannot represent");
   input[0].dtype = DType::kBool;
   EXPECT_EQ(
-      MessageOf([&] { return LoadSampleSet(config, input); }),
+      ErrorOf([&] { return LoadSampleSet(config, input); }),
       "'" + config.images + "' holds 7, which the model's input 'ids' of bool cannot represent");
   input[0].dtype = DType::kString;
-  EXPECT_EQ(MessageOf([&] { return LoadSampleSet(config, input); }),
+  EXPECT_EQ(ErrorOf([&] { return LoadSampleSet(config, input); }),
             "'" + config.images + "' holds i64 samples; the model's input 'ids' needs str");
 }
 
@@ -548,7 +539,7 @@ TEST(Samples, ThatDoNotFitTheInputsAreRefusedByName) {
   config.format = "npz";
   config.images = TwoArrays("two.npz");
   const auto refusal = [&](std::vector<InputForm> inputs) {
-    return MessageOf([&] { return LoadSampleSet(config, inputs); });
+    return ErrorOf([&] { return LoadSampleSet(config, inputs); });
   };
   std::vector<InputForm> inputs = kTwoInputs;
   inputs[1].name = "mask";

@@ -12,6 +12,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "tests/support/error_of.h"
 
 namespace msc::cost {
 namespace {
@@ -62,16 +63,6 @@ std::vector<float> Read(const Header& header, const std::string& data) {
   return {values.begin(), values.end()};
 }
 
-template <class Call>
-std::string MessageOf(const Call& call) {
-  try {
-    (void)call();
-  } catch (const UserError& error) {
-    return error.what();
-  }
-  return "no error";
-}
-
 TEST(WavFile, ScalesIntegersOfAllWidths) {
   for (const bool extensible : {false, true}) {
     EXPECT_EQ(Read({.bits = 8, .extensible = extensible}, Low(0, 1) + Low(128, 1) + Low(192, 1)),
@@ -111,10 +102,10 @@ TEST(WavFile, IsMixedRepeatedCutAndFilledUp) {
   EXPECT_EQ(fitted({.channels = 2}), (std::vector<float>{0.5, 0.25, 0, -1, 0.25, 0.5}));
   EXPECT_EQ(fitted({.length = 2, .cut = true}), (std::vector<float>{-0.25, 0.25}));
   EXPECT_EQ(fitted({.length = 4, .cut = true}), (std::vector<float>{-0.25, 0.25, 0.25, 0}));
-  EXPECT_EQ(MessageOf([&] { return FitWave(wave, {.length = 4}, "f"); }),
+  EXPECT_EQ(ErrorOf([&] { return FitWave(wave, {.length = 4}, "f"); }),
             "'f' has 3 samples; the model's input needs 4. Set 'cut' to take the beginning and to "
             "fill up with zeros");
-  EXPECT_EQ(MessageOf([&] { return FitWave(wave, {.channels = 3}, "f"); }),
+  EXPECT_EQ(ErrorOf([&] { return FitWave(wave, {.channels = 3}, "f"); }),
             "'f' has 2 channels; the model's input needs 3");
   const Wave mono{.rate = 1, .samples = Tensor(DType::kF32, {1, 2})};
   EXPECT_EQ(FitWave(mono, {.channels = 2}, "f").dims(), (Dims{2, 2}));
@@ -123,7 +114,7 @@ TEST(WavFile, IsMixedRepeatedCutAndFilledUp) {
 TEST(WavFile, RefusesWhatItCannotRead) {
   const auto refusal = [](const std::string& bytes) {
     const std::string path = Written(bytes);
-    return MessageOf([&] { return ReadWave(path); }).substr(path.size() + 3);
+    return ErrorOf([&] { return ReadWave(path); }).substr(path.size() + 3);
   };
   const std::string good = Wav({}, Low(1, 2) + Low(2, 2));
   EXPECT_EQ(refusal("RIFX"), "is not a WAV file");
@@ -141,7 +132,7 @@ TEST(WavFile, RefusesWhatItCannotRead) {
     std::string other = good;
     other[i] = static_cast<char>(other[i] ^ 0xFF);
     const std::string path = Written(other);
-    (void)MessageOf([&] { return ReadWave(path); });
+    (void)ErrorOf([&] { return ReadWave(path); });
     (void)refusal(good.substr(0, i));
   }
 }
