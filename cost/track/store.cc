@@ -61,22 +61,24 @@ TrackStore::TrackStore(std::string folder, std::uint64_t most_bytes)
 
 bool TrackStore::Put(const std::string& stage, const std::string& name, const Tensor& value) {
   Tensor numbers = AsNumbers(value);
+  const auto before = entries_.find({stage, name});
+  const std::uint64_t replaced = before == entries_.end() ? 0 : before->second.bytes;
   // A sum could overflow; this difference cannot, as bytes_ never exceeds most_bytes_.
-  if (numbers.bytes() > most_bytes_ - bytes_) {
+  if (numbers.bytes() > most_bytes_ - (bytes_ - replaced)) {
     ++left_out_;
     return false;
   }
-  Entry entry;
-  entry.dtype = value.dtype();
-  bytes_ += numbers.bytes();
+  Entry entry{.dtype = value.dtype(), .bytes = numbers.bytes(), .file = {}, .value = {}};
   if (folder_.empty()) {
     entry.value = std::move(numbers);
   } else {
-    entry.file = folder_ + "/" + FileName(entries_.size(), stage, name);
+    entry.file = before == entries_.end() ? folder_ + "/" + FileName(entries_.size(), stage, name)
+                                          : before->second.file;
     // ReadNpy rejects arrays without dimensions.
     WriteNpy(entry.file, numbers.dims().empty() ? numbers.Reshaped({1}) : numbers);
     entry.value = Tensor(DType::kU8, {0});
   }
+  bytes_ += entry.bytes - replaced;
   if (entries_.insert_or_assign({stage, name}, std::move(entry)).second) {
     order_[stage].push_back(name);
   }

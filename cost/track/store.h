@@ -21,8 +21,9 @@ class TrackStore {
   /// not empty.
   TrackStore(std::string folder, std::uint64_t most_bytes);
 
-  /// Stores a value; returns false if there was no room. Numbers of 8 and 16 bits are stored as
-  /// f32, which is exact, other types than f32 as f64. SystemError if a file cannot be written.
+  /// Stores a value, in place of an earlier one of this stage and name; returns false if there was
+  /// no room, and the earlier one stays. Numbers of 8 and 16 bits are stored as f32, which is
+  /// exact, other types than f32 as f64. SystemError if a file cannot be written.
   bool Put(const std::string& stage, const std::string& name, const Tensor& value);
   /// Returns the value as it was stored, or nothing.
   [[nodiscard]] std::optional<Tensor> Get(const std::string& stage, const std::string& name) const;
@@ -36,8 +37,9 @@ class TrackStore {
  private:
   struct Entry {
     DType dtype = DType::kUndefined;
-    std::string file;  ///< for a store in a folder
-    Tensor value;      ///< for a store in memory
+    std::uint64_t bytes = 0;  ///< of the numbers, as they are stored
+    std::string file;         ///< for a store in a folder
+    Tensor value;             ///< for a store in memory
   };
   std::string folder_;
   std::uint64_t most_bytes_;

@@ -231,5 +231,25 @@ TEST(TrackStore, KeepsToItsBytes) {
             "'" + folder + "' is not empty; name a new folder");
 }
 
+TEST(TrackStore, CountsAValueThatReplacesAnotherOnce) {
+  const std::string folder = testing::TempDir() + "track_store_replaced";
+  std::filesystem::remove_all(folder);
+  for (const std::string& where : {std::string(), folder}) {
+    TrackStore store(where, 100);
+    EXPECT_TRUE(store.Put("a", "x", RandomTensor({16}, 1)));
+    const Tensor second = RandomTensor({20}, 2);
+    EXPECT_TRUE(store.Put("a", "x", second)) << "80 bytes fit where the first 64 were";
+    EXPECT_EQ(store.bytes(), 80U);
+    EXPECT_EQ(store.Get("a", "x"), second);
+    EXPECT_EQ(store.Names("a"), std::vector<std::string>{"x"});
+    EXPECT_FALSE(store.Put("a", "x", RandomTensor({26}, 3)));
+    EXPECT_EQ(store.left_out(), 1);
+    EXPECT_EQ(store.Get("a", "x"), second);
+    EXPECT_TRUE(store.Put("a", "y", RandomTensor({5}, 4)));
+    EXPECT_EQ(store.bytes(), 100U);
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 2);
+}
+
 }  // namespace
 }  // namespace msc::cost
