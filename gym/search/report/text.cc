@@ -4,6 +4,8 @@
 #include <ctime>
 #include <string_view>
 
+#include <nlohmann/json.hpp>
+
 namespace msc::gym {
 
 std::string NowText() {
@@ -32,6 +34,17 @@ std::optional<Measured> SpeedUp(const cost::Outcome& outcome) {
   const cost::Latency& latency = *outcome.latency;
   return Measured{
       .value = 1 / latency.ratio, .low = 1 / latency.ratio_high, .high = 1 / latency.ratio_low};
+}
+
+std::string MissedText(const Objective& objective, const Evaluation& evaluation) {
+  if (!evaluation.Complete()) return "";
+  std::string text;
+  for (const Constraint& limit : objective.subject_to) {
+    const auto value = evaluation.metrics.find(limit.metric);
+    if (value == evaluation.metrics.end() || value->second <= limit.limit) continue;
+    text += (text.empty() ? "" : ", ") + limit.metric + " <= " + nlohmann::json(limit.limit).dump();
+  }
+  return text;
 }
 
 }  // namespace msc::gym
