@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "compiler/ops/eval.h"
@@ -160,6 +162,15 @@ std::vector<ValueType> InferTopK(const InferInput& in) {
   return {{.dtype = TypeOf(in, 0), .shape = y}, {.dtype = DType::kI64, .shape = y}};
 }
 
+/// Orders numbers with NaN as the largest, as NumPy does: a sort needs an order of all of them.
+template <class T>
+bool IsLess(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+  }
+  return a < b;
+}
+
 std::vector<Tensor> EvalTopK(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferTopK, node, inputs);
   const Tensor& x = *inputs[0];
@@ -179,7 +190,7 @@ std::vector<Tensor> EvalTopK(const Node& node, EvalInputs inputs) {
       std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
         const T left = at[a * lines.stride];
         const T right = at[b * lines.stride];
-        return largest ? left > right : left < right;
+        return largest ? IsLess(right, left) : IsLess(left, right);
       });
       for (std::int64_t i = 0; i < kept.count; ++i) {
         const std::int64_t target = kept.Begin(line) + i * kept.stride;

@@ -233,6 +233,22 @@ std::vector<ValueType> InferPow(const InferInput& in) {
   return OneOutput(TypeOf(in, 0), BroadcastInputs(in));
 }
 
+/// Returns base to a whole power of at least 0, exactly; what T cannot hold saturates.
+template <class T>
+T WholePower(T base, std::int64_t exponent) {
+  const bool negative = base < 0 && exponent % 2 != 0;
+  T power = 1;
+  bool overflows = false;
+  while (exponent > 0 && !overflows) {
+    if (exponent % 2 != 0) overflows = __builtin_mul_overflow(power, base, &power);
+    exponent /= 2;
+    // The last square is not used and may overflow.
+    if (exponent > 0) overflows = __builtin_mul_overflow(base, base, &base) || overflows;
+  }
+  if (!overflows) return power;
+  return negative ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+}
+
 std::vector<Tensor> EvalPow(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferPow, node, inputs);
   Tensor exponents(DType::kF64, inputs[1]->dims());
@@ -242,6 +258,12 @@ std::vector<Tensor> EvalPow(const Node& node, EvalInputs inputs) {
   }
   WithNumber(node, outputs[0].dtype(), [&]<class T>() {
     BroadcastInto<T, double, T>(*inputs[0], exponents, outputs[0], [](T a, double b) {
+      if constexpr (std::is_integral_v<T>) {
+        constexpr double kMost = 1e6;  // of this exponent, only -1, 0 and 1 do not overflow
+        if (b >= 0 && b <= kMost && b == std::floor(b)) {
+          return WholePower(a, static_cast<std::int64_t>(b));
+        }
+      }
       const double power = std::pow(static_cast<double>(a), b);
       if constexpr (std::is_integral_v<T>) {
         // Converting a double beyond the range of T would be undefined, so the result saturates.

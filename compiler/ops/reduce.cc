@@ -116,7 +116,7 @@ struct LogAddStep {
   template <class T>
   static T Apply(T a, T b) {
     // log(exp(a) + exp(b)) = most + log(1 + exp(-|a - b|)): exp takes a number of at most 0.
-    const T most = std::max(a, b);
+    const T most = MaxStep::Apply(a, b);  // a NaN if one is
     // The difference of two equal infinities would be NaN.
     if (std::isinf(static_cast<double>(most))) return most;
     return static_cast<T>(

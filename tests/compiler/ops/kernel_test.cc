@@ -415,6 +415,51 @@ TEST(Pow, HasTheTypeOfItsBaseWhateverThatOfTheExponent) {
   }
 }
 
+TEST(Pow, OfIntegersIsExactAndSaturates) {
+  const auto power = [](std::int64_t base, std::int64_t exponent) {
+    const Tensor a = Tensor::From<std::int64_t>(DType::kI64, {}, Ints{base});
+    const Tensor b = Tensor::From<std::int64_t>(DType::kI64, {}, Ints{exponent});
+    return Eval({.op = "Pow"}, {&a, &b}).Values<std::int64_t>()[0];
+  };
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  EXPECT_EQ(power((std::int64_t{1} << 53) + 1, 1), (std::int64_t{1} << 53) + 1);
+  EXPECT_EQ(power(3, 39), 4052555153018976267);
+  EXPECT_EQ(power(-3, 39), -4052555153018976267);
+  EXPECT_EQ(power(3, 40), kMost);
+  EXPECT_EQ(power(-3, 41), kLeast);
+  EXPECT_EQ(power(-2, 63), kLeast);
+  EXPECT_EQ(power(-1, 1000001), -1);
+  EXPECT_EQ(power(7, 0), 1);
+  EXPECT_EQ(power(2, -1), 0);
+}
+
+TEST(ReduceLogSumExp, PassesNaNWhereverItIs) {
+  const float nan = std::nanf("");
+  for (const std::vector<float>& numbers :
+       {std::vector{nan, 1.0F, 2.0F}, std::vector{1.0F, nan, INFINITY},
+        std::vector{INFINITY, 1.0F, nan}}) {
+    const Tensor x = Tensor::From<float>(DType::kF32, {3}, numbers);
+    EXPECT_TRUE(std::isnan(Eval({.op = "ReduceLogSumExp"}, {&x}).Values<float>()[0]));
+  }
+}
+
+TEST(TopK, TakesNaNForTheLargest) {
+  const Tensor x = Tensor::From<float>(DType::kF32, {5},
+                                       std::vector{1.0F, std::nanf(""), 3.0F, std::nanf(""), 2.0F});
+  const Tensor k = Tensor::From<std::int64_t>(DType::kI64, {1}, Ints{5});
+  const auto order = [&](std::int64_t largest) {
+    Node node{.name = "node", .op = "TopK", .attrs = {{"largest", largest}}};
+    node.inputs = {ValueId{0}, ValueId{1}};
+    node.outputs.resize(2);
+    const auto outputs = Ops().Get(node).eval(node, std::vector<const Tensor*>{&x, &k});
+    const auto indices = outputs[1].Values<std::int64_t>();
+    return Ints(indices.begin(), indices.end());
+  };
+  EXPECT_EQ(order(1), (Ints{1, 3, 2, 4, 0}));
+  EXPECT_EQ(order(0), (Ints{0, 4, 2, 1, 3}));
+}
+
 TEST(Conv, RoundsBf16OnceAtTheEnd) {
   // 256 + 1 is not a bf16 number; summed in bf16, every further 1 would be lost.
   const auto bf16 = [](Dims dims, float value) {
