@@ -26,10 +26,13 @@ Expr Like(double value, const Expr& x) {
 
 Expr Clamp(const Expr& x, double low, double high) {
   Expr y = x;
-  // Skips bounds of +-FLT_MAX, ONNX's defaults, and infinite ones.
-  // For NaN, kMax and kMin return the bound, their second operand.
-  if (low > -std::numeric_limits<float>::max()) y = Binary(Op::kMax, y, Like(low, x));
-  if (high < std::numeric_limits<float>::max()) y = Binary(Op::kMin, y, Like(high, x));
+  // kMax and kMin return their second operand for NaN. Bounds of +-FLT_MAX, ONNX's defaults, limit
+  // infinite values alone: NaN passes them.
+  constexpr double kMost = std::numeric_limits<float>::max();
+  if (low > -kMost) y = Binary(Op::kMax, y, Like(low, x));
+  if (low == -kMost) y = Binary(Op::kMax, Like(low, x), y);
+  if (high < kMost) y = Binary(Op::kMin, y, Like(high, x));
+  if (high == kMost) y = Binary(Op::kMin, Like(high, x), y);
   return y;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -477,6 +478,30 @@ const Fused kNarrow[] = {
 
 INSTANTIATE_TEST_SUITE_P(Narrow, NativeFusion, testing::ValuesIn(kNarrow),
                          [](const auto& test) { return std::string(test.param.label); });
+
+TEST(NativeClip, LimitsInfinityToTheLargestFloatAndPassesNaN) {
+  Graph graph = ParseGraph(R"(graph g {
+  input %x : f32[4]
+  const %low : f32[] = [-3.4028234663852886e38]
+  const %high : f32[] = [3.4028234663852886e38]
+  %y = Clip(%x, %low, %high)
+  output %y
+})");
+  InferTypes(graph);
+  TargetRegistry targets;
+  targets.Add(NativeKind());
+  const Target& target = targets.Get("native:isa=baseline");
+  const auto program = target.GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
+  ASSERT_TRUE(program.ok());
+  const std::vector<Tensor> inputs = {Tensor::From<float>(
+      DType::kF32, {4}, std::vector<float>{INFINITY, -INFINITY, std::nanf(""), -2.5F})};
+  const Tensor y = Interpreted(program.value(), graph, inputs).at(0);
+  constexpr float kMost = std::numeric_limits<float>::max();
+  EXPECT_EQ(y.Values<float>()[0], kMost);
+  EXPECT_EQ(y.Values<float>()[1], -kMost);
+  EXPECT_TRUE(std::isnan(y.Values<float>()[2]));
+  EXPECT_EQ(y.Values<float>()[3], -2.5F);
+}
 
 }  // namespace
 }  // namespace msc::native
