@@ -69,6 +69,11 @@ bool CancelRequantization(Graph& graph);
 /// with computed weights, and per-row scales, stay unchanged.
 bool LiftIntegerLayers(Graph& graph);
 
+/// Makes matrices of lists of numbers that MatMul multiplies by constant weights: weights [K]
+/// become [K, 1], and an operand [K] becomes [1, K]. A Squeeze behind bias and activation gives the
+/// result its shape. The product becomes a layer like any other.
+bool LiftVectorProducts(Graph& graph);
+
 /// Recognizes activations that are written out: Clip(x + a, 0, b) / b becomes HardSigmoid; the
 /// product of x and HardSigmoid(x, 1/6, 1/2), also with this gate written out, becomes HardSwish
 /// (ONNX operator pages HardSigmoid-6, HardSwish-14).

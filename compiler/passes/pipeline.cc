@@ -31,6 +31,7 @@ std::vector<Pass> CanonicalPasses() {
       {"remove_identities", RemoveIdentities},
       {"fold_constants", FoldConstants},
       {"lift_integer_layers", LiftIntegerLayers},
+      {"lift_vector_products", LiftVectorProducts},
       {"fold_batch_norm", FoldBatchNorm},
       {"fold_into_next_layer", FoldIntoNextLayer},
       {"recognize_activations", RecognizeActivations},
