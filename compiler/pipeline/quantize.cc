@@ -7,6 +7,7 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/hash.h"
 #include "compiler/compress/prune/prune.h"
+#include "compiler/compress/quantize/no_layers.h"
 #include "compiler/compress/quantize/rescale.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/calibrate.h"
@@ -117,12 +118,7 @@ QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
 
   QuantizedModel result{.strategy = base};
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
-  if (layers.empty()) {
-    throw UserError(
-        "the model has no Conv, Gemm or MatMul with constant weights to quantize. A MatMul of a "
-        "list "
-        "of numbers is not quantized: export the model with an axis of samples");
-  }
+  if (layers.empty()) throw UserError(WhyNoQuantizableLayers(graph));
   result.layers = MakeRows(layers, options);
   // Both change ranges of activations, so these are observed after them.
   if (options.equalize) EqualizeLayers(graph);

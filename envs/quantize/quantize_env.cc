@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/compress/quantize/no_layers.h"
 #include "compiler/ops/op.h"
 #include "envs/quantize/quantize_choices.h"
 
@@ -21,9 +22,7 @@ class QuantizeProblem final : public StrategyProblem {
  public:
   explicit QuantizeProblem(const QuantizeContext& context)
       : StrategyProblem(kId, context), context_(context), choices_(context) {
-    if (choices_.layers().empty()) {
-      throw UserError("the model has no Conv, Gemm or MatMul with constant weights to quantize");
-    }
+    if (choices_.layers().empty()) throw UserError(WhyNoQuantizableLayers(*context.graph));
   }
 
  private:

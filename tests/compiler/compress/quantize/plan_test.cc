@@ -12,6 +12,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/sanitizer.h"
 #include "compiler/codegen/onnx/export.h"
+#include "compiler/compress/quantize/no_layers.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ops/fused.h"
@@ -79,6 +80,24 @@ TEST(FindQuantizableLayers, LeavesOutWhatIsQuantizedAlready) {
 }
 
 // --- Calibrator ---
+
+TEST(WhyNoQuantizableLayers, TellsWeightsOfOtherTypesFromQuantizedOnes) {
+  EXPECT_EQ(WhyNoQuantizableLayers(Parse(R"(graph main {
+  input %x : f16[2,3]
+  const %w : f16[3,4] = splat 0.5
+  %y = MatMul(%x, %w) @layer
+  output %y
+})")),
+            "the weights of layer 'layer' are f16; only layers in f32 are quantized: export the "
+            "model with f32 weights");
+  EXPECT_EQ(WhyNoQuantizableLayers(Parse(R"(graph main {
+  input %x : i8[2,3]
+  const %s : f32[] = [0.5]
+  %y = DequantizeLinear(%x, %s)
+  output %y
+})")),
+            "the model is quantized already; give the model in f32");
+}
 
 // A graph output stays what a node makes, so such a layer is not folded; no sample ever gives its
 // input a scale.
