@@ -40,6 +40,7 @@ struct Manifest {
   std::int64_t outputs = 0;
   bool labelled = false;
   OutputForms forms;
+  std::map<std::string, OutputForm> given_forms;
   std::vector<std::string> losses;
   std::map<std::string, MetricReference> metrics;
   EvaluationSettings settings;
@@ -57,6 +58,7 @@ struct Manifest {
     visit("outputs", self.outputs, "outputs of the graph", Within{1, 1e6});
     visit("labelled", self.labelled, "whether there are labels");
     visit("forms", self.forms, "how outputs are compared");
+    visit("given_forms", self.given_forms, "those of them that the config states");
     visit("losses", self.losses, "names of the losses");
     visit("metrics", self.metrics, "metrics of the user, of the uncompressed model");
     visit("settings", self.settings, "how candidates are judged");
@@ -145,6 +147,7 @@ PreparedFolder FolderOf(const std::string& path, Manifest manifest) {
   folder.outputs = manifest.outputs;
   folder.labelled = manifest.labelled;
   folder.forms = std::move(manifest.forms);
+  folder.given_forms = std::move(manifest.given_forms);
   folder.losses = std::move(manifest.losses);
   folder.metrics = std::move(manifest.metrics);
   folder.settings = std::move(manifest.settings);
@@ -249,6 +252,7 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   for (std::size_t i = 0; i < reference.size(); ++i) WriteNpy(ReferencePath(path, i), reference[i]);
   Manifest manifest;
   manifest.forms = ChooseForms(*preparation.graph, reference, preparation.forms);
+  manifest.given_forms = preparation.forms;
   if (const SampleSource* calibration = preparation.calibration) {
     for (std::size_t i = 0; i < calibration->inputs(); ++i) {
       WriteNpy(CalibrationPath(path, static_cast<std::int64_t>(i)), *calibration, i);

@@ -80,6 +80,7 @@ struct PreparedFolder {
   std::int64_t outputs = 0;  ///< of the graph
   bool labelled = false;
   OutputForms forms;                               ///< of the outputs
+  std::map<std::string, OutputForm> given_forms;   ///< those of Preparation::forms
   std::vector<std::string> losses;                 ///< names of those that outcomes have
   std::map<std::string, MetricReference> metrics;  ///< of the uncompressed model
   EvaluationSettings settings;

@@ -75,14 +75,19 @@ void CheckSameMetrics(const std::string& folder, const cost::EvaluationSettings&
                   "has changed; choose another --out");
 }
 
-/// Throws UserError if the config now says of an output that it is something else.
-void CheckSameForms(const std::string& folder, const OutputForms& found,
+/// Throws UserError if the config says of an output something else than what trials compared it as,
+/// or no longer says what it did.
+void CheckSameForms(const cost::PreparedFolder& found,
                     const std::map<std::string, OutputForm>& given) {
-  for (const auto& [name, form] : given) {
-    const auto same = std::ranges::find(found, NamedForm{name, form});
-    if (same != found.end()) continue;
-    throw UserError("trials in '" + folder + "' compared output '" + name +
+  const auto refuse = [&](const std::string& name) {
+    throw UserError("trials in '" + found.path + "' compared output '" + name +
                     "' as something else than 'quality.outputs' now says; choose another --out");
+  };
+  for (const auto& [name, form] : given) {
+    if (std::ranges::find(found.forms, NamedForm{name, form}) == found.forms.end()) refuse(name);
+  }
+  for (const auto& [name, form] : found.given_forms) {
+    if (!given.contains(name)) refuse(name);
   }
 }
 
@@ -152,7 +157,7 @@ cost::PreparedFolder PrepareSamples(const Preparation& with, const std::optional
     settings.most_samples = MostSamples(config, found.samples, prepared.warnings);
     const bool fits =
         (!fit || IsSameFit(found.fit, *fit)) && found.graph_hash == GraphHash(*prepared.graph);
-    if (fits) CheckSameForms(folder, found.forms, config.quality.outputs);
+    if (fits) CheckSameForms(found, config.quality.outputs);
     if (fits && found.settings == settings) return found;
     if (fits) CheckSameSamples(folder, found.settings, settings);
     if (fits) CheckSameMetrics(folder, found.settings, settings);

@@ -249,6 +249,16 @@ class Search(e2e.SearchTest):
                            "--agent", "tpe", "--resume")
         self.assertEqual(done.returncode, 2)
         self.assertIn("compared output 'logits' as something else", done.stderr)
+        # Nor if what they are is no longer stated.
+        stated = self.at("stated")
+        config = e2e.small_config()
+        config.update(trials=1, finalists=1)
+        config["quality"]["outputs"] = {"logits": {"kind": "logits", "axis": 1}}
+        self.succeed("search", self.write("stated.json", config), "--out", stated)
+        del config["quality"]["outputs"]
+        done = self.mscgym("search", self.write("silent.json", config), "--out", stated, "--resume", "--trials", "2")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("compared output 'logits' as something else", done.stderr)
         # Elsewhere, or measured otherwise: the best are tried first.
         config = e2e.small_config()
         config.update(trials=4, finalists=1)
