@@ -20,6 +20,12 @@ double Sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
+double SoftmaxAt(std::span<const double> row, std::size_t at) {
+  double sum = 0;
+  for (const double value : row) sum += std::exp(value - row[at]);
+  return 1 / sum;
+}
+
 /// Returns the class with the highest score other than the background; nothing if there is none.
 std::optional<std::size_t> BestObject(std::span<const double> scores, std::int64_t background) {
   std::optional<std::size_t> best;
@@ -62,7 +68,8 @@ Box MakeBox(std::span<const double> candidate, const OutputForm& form) {
   box.score = objectness;
   if (const auto best = BestObject(scores, form.background)) {
     box.label = static_cast<std::int32_t>(*best);
-    box.score *= probability(scores[*best]);
+    const bool softmax = form.logits && form.background >= 0;
+    box.score *= softmax ? SoftmaxAt(scores, *best) : probability(scores[*best]);
   }
   return box;
 }

@@ -23,7 +23,8 @@ struct Box {
 [[nodiscard]] double Iou(const Box& a, const Box& b);
 
 /// Makes a box of one candidate: box, objectness if the form has it, and scores; or box, score and
-/// class. It has the class of the highest score.
+/// class. It has the class of the highest score. Scores before a softmax are those of classes one
+/// of which is the background; others come before a sigmoid.
 [[nodiscard]] Box MakeBox(std::span<const double> candidate, const OutputForm& form);
 
 /// Returns the boxes of one sample that count: with at least form.score, and without those that

@@ -1,138 +1,34 @@
 #include "cost/quality/choose_form.h"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
+#include <limits>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/ir/sample_axes.h"
-#include "compiler/ops/eval.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/samples.h"
-#include "cost/quality/distances.h"
 #include "cost/quality/find_boxes.h"
+#include "cost/quality/look.h"
+#include "cost/quality/name_hints.h"
 #include "cost/quality/output_end.h"
 
 namespace msc::cost {
 namespace {
 
-// More numbers would not change what these say.
-constexpr std::int64_t kMostSamples = 256;
-constexpr std::int64_t kMostNumbers = 1 << 22;
-
-/// Rows [samples x positions, classes] of an output along one axis.
-struct Rows {
-  std::vector<double> numbers;
-  std::size_t size = 1;  ///< of a row
-  [[nodiscard]] std::size_t count() const { return numbers.size() / size; }
-  [[nodiscard]] std::span<const double> operator[](std::size_t row) const {
-    return std::span(numbers).subspan(row * size, size);
-  }
+/// An output whose form is chosen.
+struct Output {
+  const std::string& name;
+  const Graph& graph;
+  const Tensor& tensor;  // rows, [N, ...]
+  OutputEnd end;         // its axis is one of `tensor`
+  [[nodiscard]] const Dims& dims() const { return tensor.dims(); }
+  [[nodiscard]] std::int64_t rank() const { return std::ssize(tensor.dims()); }
+  [[nodiscard]] NameHint hint() const { return HintOf(name); }
 };
-
-Rows RowsAlong(const Tensor& tensor, std::int64_t axis) {
-  const Dims& dims = tensor.dims();
-  const auto at = dims.begin() + axis;
-  const std::int64_t size = *at;
-  const std::int64_t inner =
-      std::accumulate(at + 1, dims.end(), std::int64_t{1}, std::multiplies<>());
-  const std::int64_t each =
-      std::accumulate(dims.begin() + 1, dims.end(), std::int64_t{1}, std::multiplies<>());
-  const std::int64_t samples =
-      std::min({dims[0], kMostSamples, std::max<std::int64_t>(kMostNumbers / each, 1)});
-  Rows rows{.numbers = {}, .size = static_cast<std::size_t>(size)};
-  rows.numbers.reserve(static_cast<std::size_t>(samples * each));
-  for (std::int64_t outer = 0; outer < samples * each / (size * inner); ++outer) {
-    for (std::int64_t i = 0; i < inner; ++i) {
-      for (std::int64_t c = 0; c < size; ++c) {
-        rows.numbers.push_back(NumberAt(tensor, (outer * size + c) * inner + i));
-      }
-    }
-  }
-  return rows;
-}
-
-/// What the numbers of rows look like.
-struct Look {
-  bool probabilities = false;  ///< every row has the sum 1, and no number is negative
-  bool unit = false;           ///< every row has the Euclidean norm 1
-  double confidence = 0;       ///< mean over rows of the largest probability after a softmax
-  double most_frequent = 0;    ///< share of the rows whose largest number is at the same place
-  std::int32_t frequent = 0;   ///< this place
-  /// Variance of the means of the columns / mean variance of the columns: large where each column
-  /// has a level of its own, like the coordinates of a landmark.
-  double levels = 0;
-  double units = 1;  ///< largest standard deviation of a column / least
-};
-
-Look LookAt(const Rows& rows) {
-  constexpr double kClose = 1e-3;
-  Look look{.probabilities = true, .unit = true};
-  std::vector<double> counts(rows.size);
-  std::vector<double> sums(rows.size);
-  std::vector<double> squares(rows.size);
-  for (std::size_t i = 0; i < rows.count(); ++i) {
-    const std::span<const double> row = rows[i];
-    double sum = 0;
-    double norm = 0;
-    const std::size_t best = ArgMax(row);
-    double exps = 0;
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      sum += row[c];
-      norm += row[c] * row[c];
-      exps += std::exp(row[c] - row[best]);
-      sums[c] += row[c];
-      squares[c] += row[c] * row[c];
-      look.probabilities = look.probabilities && row[c] >= 0;
-    }
-    look.probabilities = look.probabilities && std::abs(sum - 1) < kClose;
-    look.unit = look.unit && std::abs(norm - 1) < kClose;
-    look.confidence += 1 / exps;
-    counts[best] += 1;
-  }
-  const auto n = static_cast<double>(std::max<std::size_t>(rows.count(), 1));
-  look.confidence /= n;
-  const std::size_t most = ArgMax(counts);
-  look.frequent = static_cast<std::int32_t>(most);
-  look.most_frequent = counts[most] / n;
-  double mean = 0;
-  for (const double sum : sums) mean += sum / n;
-  mean /= static_cast<double>(rows.size);
-  double between = 0;
-  double within = 0;
-  double least = INFINITY;
-  double largest = 0;
-  for (std::size_t c = 0; c < rows.size; ++c) {
-    const double level = sums[c] / n;
-    const double variance = std::max(squares[c] / n - level * level, 0.0);
-    between += (level - mean) * (level - mean);
-    within += variance;
-    least = std::min(least, variance);
-    largest = std::max(largest, variance);
-  }
-  if (within > 0) look.levels = between / within;
-  if (least > 0) look.units = std::sqrt(largest / least);
-  return look;
-}
-
-bool NameHas(std::string name, std::span<const std::string_view> words) {
-  std::ranges::transform(name, name.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return std::ranges::any_of(
-      words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
-}
-
-constexpr std::array<std::string_view, 5> kClassWords = {"logit", "prob", "class", "score", "cls"};
-constexpr std::array<std::string_view, 4> kEmbeddingWords = {"embed", "feat", "hidden", "pooler"};
-constexpr std::array<std::string_view, 12> kNumberWords = {
-    "box",  "landmark", "kps",   "depth", "angle",  "coord",
-    "pose", "offset",   "value", "price", "regres", "forecast"};
 
 /// Sizes that feature vectors have and numbers of classes rarely.
 bool IsEmbeddingSize(std::int64_t size) {
@@ -141,40 +37,49 @@ bool IsEmbeddingSize(std::int64_t size) {
 
 /// The form of numbers whose end is not known: a score each, or a number without decisions. Scores
 /// before a sigmoid have both signs and a moderate size.
-OutputForm OfSingleNumbers(const std::string& name, const Tensor& tensor) {
-  if (NameHas(name, kClassWords)) return {.kind = OutputKind::kLogit};
-  if (NameHas(name, kNumberWords)) return {.kind = OutputKind::kRegression};
+OutputForm OfSingleNumbers(const Output& output) {
+  const Tensor& tensor = output.tensor;
+  const NameHint hint = output.hint();
+  if (hint == NameHint::kClasses || hint == NameHint::kMask) {
+    const bool probabilities = ShareWithin(tensor, 0, 1) == 1;
+    return {.kind = probabilities ? OutputKind::kBinary : OutputKind::kLogit};
+  }
+  if (AreWhole(tensor)) return {.kind = OutputKind::kIntegers};
+  if (hint == NameHint::kNumbers) return {.kind = OutputKind::kRegression};
   constexpr double kShare = 0.1;
   constexpr double kLargest = 15;
   constexpr std::int64_t kFew = 16;
-  const std::int64_t count = std::min(tensor.size(), kMostNumbers);
-  double positive = 0;
-  double largest = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const double number = NumberAt(tensor, i);
-    positive += number > 0 ? 1 : 0;
-    largest = std::max(largest, std::abs(number));
-  }
-  const double share = positive / static_cast<double>(std::max<std::int64_t>(count, 1));
-  const bool logit = count >= kFew && share >= kShare && share <= 1 - kShare &&
-                     largest <= kLargest && largest >= 1;
+  const double positive = ShareWithin(tensor, std::numeric_limits<double>::denorm_min(), INFINITY);
+  const bool moderate = ShareWithin(tensor, -kLargest, kLargest) == 1;
+  // Numbers smaller than 1 decide nothing with confidence.
+  const bool decided = ShareWithin(tensor, -1, 1) < 1;
+  const bool logit =
+      tensor.size() >= kFew && positive >= kShare && positive <= 1 - kShare && moderate && decided;
   return {.kind = logit ? OutputKind::kLogit : OutputKind::kRegression};
 }
 
-/// The form of [N, C] and [N, T, C] whose end is not known.
-OutputForm OfVectors(const std::string& name, const Tensor& tensor) {
-  const auto rank = static_cast<std::int64_t>(tensor.dims().size());
-  const std::int64_t size = tensor.dims().back();
-  if (size <= 1) return OfSingleNumbers(name, tensor);
-  const Look look = LookAt(RowsAlong(tensor, rank - 1));
-  const OutputForm classes{.kind = OutputKind::kLogits, .axis = rank - 1};
-  const OutputForm numbers{.kind = rank == 2 ? OutputKind::kRegression : OutputKind::kSeries};
-  const OutputForm vectors{.kind = OutputKind::kEmbedding, .axis = rank - 1};
-  if (look.probabilities) return {.kind = OutputKind::kProbabilities, .axis = rank - 1};
+/// The form of vectors along `axis` whose end is not known: of [N, C] and its like with axes of 1,
+/// or of [N, T, C] and [N, C, T].
+OutputForm OfVectors(const Output& output, std::int64_t axis) {
+  const Dims& dims = output.dims();
+  const std::int64_t size = dims[static_cast<std::size_t>(axis)];
+  if (size <= 1) return OfSingleNumbers(output);
+  const bool steps = output.tensor.size() != dims[0] * size;
+  const Look look = LookAt(RowsAlong(output.tensor, axis));
+  const bool is_last = axis + 1 == output.rank();
+  const OutputForm classes{.kind = OutputKind::kLogits, .axis = axis};
+  const OutputForm numbers{.kind =
+                               steps && is_last ? OutputKind::kSeries : OutputKind::kRegression};
+  // Embeddings lie along the last axis, behind which others may have one entry.
+  OutputForm vectors{.kind = OutputKind::kEmbedding, .axis = axis};
+  if (steps && !is_last) vectors = numbers;
+  if (look.probabilities) return {.kind = OutputKind::kProbabilities, .axis = axis};
   if (look.unit && size >= 8) return vectors;
-  if (NameHas(name, kEmbeddingWords)) return vectors;
-  if (NameHas(name, kNumberWords)) return numbers;
-  if (NameHas(name, kClassWords)) return classes;
+  const NameHint hint = output.hint();
+  if (hint == NameHint::kEmbedding) return vectors;
+  if (hint == NameHint::kNumbers) return numbers;
+  if (AreWhole(output.tensor)) return {.kind = OutputKind::kIntegers};
+  if (hint == NameHint::kClasses || hint == NameHint::kMask) return classes;
   constexpr double kConfident = 0.5;
   if (IsEmbeddingSize(size) && look.confidence < kConfident) return vectors;
   constexpr double kLevels = 20;
@@ -184,49 +89,90 @@ OutputForm OfVectors(const std::string& name, const Tensor& tensor) {
     return numbers;
   }
   // A trained network tells the class of a time step with confidence; the states of a series only
-  // happen to look like logits.
+  // happen to look like logits, or are larger than these.
   constexpr double kConfidentStep = 0.8;
-  if (rank == 3 && (look.confidence < kConfidentStep || look.most_frequent > kAlways)) {
+  constexpr double kLarge = 30;
+  if (steps && (look.confidence < kConfidentStep || look.most_frequent > kAlways ||
+                look.magnitude > kLarge)) {
     return numbers;
   }
   return classes;
 }
 
-/// The form of [N, C, H, W] and [N, H, W, C] whose end is not known.
-OutputForm OfMaps(const std::string& name, const Tensor& tensor, const Graph& graph) {
-  const Dims& dims = tensor.dims();
-  const auto rank = static_cast<std::int64_t>(dims.size());
-  if (NameHas(name, kNumberWords)) return {.kind = OutputKind::kRegression};
-  const bool last =
-      dims.back() < dims[1] && dims[1] >= 8 && dims[static_cast<std::size_t>(rank - 2)] >= 8;
-  const std::int64_t axis = last ? rank - 1 : 1;
-  const std::int64_t channels = dims[static_cast<std::size_t>(axis)];
-  if (channels <= 1) return OfSingleNumbers(name, tensor);
-  const Look look = LookAt(RowsAlong(tensor, axis));
-  if (look.probabilities) return {.kind = OutputKind::kProbabilities, .axis = axis};
-  // An image with as many channels as the input: denoised, enlarged, coloured.
-  for (const ValueId input : graph.inputs()) {
-    const auto& shape = graph.type(input).shape;
-    if (!shape || static_cast<std::int64_t>(shape->size()) != rank) continue;
+/// Returns the axis of the channels of [N, C, H, W] or [N, H, W, C]. Images are often square, and
+/// have more positions than channels.
+std::int64_t ChannelAxis(const Output& output) {
+  if (output.end.axis) return *output.end.axis;
+  const Dims& dims = output.dims();
+  const std::int64_t rank = output.rank();
+  const std::int64_t height = dims[static_cast<std::size_t>(rank - 2)];
+  if (height == dims.back()) return 1;
+  const bool last = dims[1] == height || (dims.back() < dims[1] && dims[1] >= 8 && height >= 8);
+  return last ? rank - 1 : 1;
+}
+
+/// Returns whether an input of the model has as many channels: images that are denoised, enlarged
+/// or restored.
+bool IsLikeAnInput(const Output& output, std::int64_t axis) {
+  return std::ranges::any_of(output.graph.inputs(), [&](ValueId input) {
+    const auto& shape = output.graph.type(input).shape;
+    if (!shape || std::ssize(*shape) != output.rank()) return false;
     const Dim& dim = (*shape)[static_cast<std::size_t>(axis)];
-    if (dim.known() && dim.size() == channels) return {.kind = OutputKind::kRegression};
-  }
-  return {.kind = OutputKind::kLogits, .axis = axis};
+    return dim.known() && dim.size() == output.dims()[static_cast<std::size_t>(axis)];
+  });
+}
+
+/// The form of maps whose end is not known.
+OutputForm OfMaps(const Output& output) {
+  const OutputForm numbers{.kind = OutputKind::kRegression};
+  const NameHint hint = output.hint();
+  if (hint == NameHint::kNumbers || hint == NameHint::kEmbedding) return numbers;
+  if (output.end.function == EndFunction::kCorrection) return numbers;
+  // Candidates of several anchors, [N, anchors, H, W, numbers], have no classes that exclude each
+  // other.
+  if (output.rank() > 4 && !output.end.axis) return OfSingleNumbers(output);
+  const std::int64_t axis = ChannelAxis(output);
+  const std::int64_t channels = output.dims()[static_cast<std::size_t>(axis)];
+  if (channels <= 1) return OfSingleNumbers(output);
+  const Look look = LookAt(RowsAlong(output.tensor, axis));
+  if (look.probabilities) return {.kind = OutputKind::kProbabilities, .axis = axis};
+  const OutputForm classes{.kind = OutputKind::kLogits, .axis = axis};
+  if (hint == NameHint::kClasses || hint == NameHint::kMask) return classes;
+  // Classes compete; the colours of an image rise and fall together.
+  constexpr double kCompete = -0.2;
+  constexpr double kTogether = 0.5;
+  constexpr std::int64_t kColours = 3;
+  if (channels == kColours && look.correlation > kTogether) return numbers;
+  if (IsLikeAnInput(output, axis) && look.correlation > kCompete) return numbers;
+  // Where no position prefers a class, as in heatmaps of key points, there are none.
+  constexpr double kLeast = 0.03;
+  const double even = 1 / static_cast<double>(channels);
+  if (look.confidence < even + kLeast * (1 - even)) return numbers;
+  return classes;
 }
 
 /// A row of class probabilities for each time step whose largest is mostly the first or the last
 /// class: the blank.
-std::optional<OutputForm> AsCtc(const Tensor& tensor, const OutputForm& form) {
-  const Dims& dims = tensor.dims();
+OutputForm CtcOr(const OutputForm& form, const Output& output) {
+  const bool classes = form.kind == OutputKind::kLogits || form.kind == OutputKind::kProbabilities;
+  if (!classes || output.rank() != 3 || form.axis < 1) return form;
   constexpr std::int64_t kLeastClasses = 10;
   constexpr std::int64_t kLeastSteps = 8;
-  if (dims.size() != 3 || form.axis != 2 || dims[2] < kLeastClasses || dims[1] < kLeastSteps) {
-    return std::nullopt;
+  const Dims& dims = output.dims();
+  const std::int64_t size = dims[static_cast<std::size_t>(form.axis)];
+  if (size < kLeastClasses || dims[static_cast<std::size_t>(3 - form.axis)] < kLeastSteps) {
+    return form;
   }
-  const Look look = LookAt(RowsAlong(tensor, 2));
-  const bool outer = look.frequent == 0 || look.frequent == dims[2] - 1;
+  // Tokens have a class each, most often that of no name.
+  for (const ValueId input : output.graph.inputs()) {
+    const ValueType& type = output.graph.type(input);
+    const bool integers = type.dtype == DType::kI64 || type.dtype == DType::kI32;
+    if (integers && type.shape && type.shape->size() == 2) return form;
+  }
+  const Look look = LookAt(RowsAlong(output.tensor, form.axis));
+  const bool outer = look.frequent == 0 || look.frequent == size - 1;
   constexpr double kOften = 0.3;
-  if (!outer || look.most_frequent < kOften) return std::nullopt;
+  if (!outer || look.most_frequent < kOften) return form;
   OutputForm ctc = form;
   ctc.kind = OutputKind::kCtc;
   ctc.logits = form.kind == OutputKind::kLogits;
@@ -234,41 +180,103 @@ std::optional<OutputForm> AsCtc(const Tensor& tensor, const OutputForm& form) {
   return ctc;
 }
 
-OutputForm FormOf(const std::string& name, const Graph& graph, ValueId output,
-                  const Tensor& tensor) {
-  const Dims& dims = tensor.dims();
-  const auto rank = static_cast<std::int64_t>(dims.size());
-  if (!IsFloat(tensor.dtype())) return {.kind = OutputKind::kIntegers};
-  const OutputEnd end = FindOutputEnd(graph, output);
-  const bool behind = end.axis && *end.axis >= 1 && *end.axis < rank;
-  switch (end.function) {
+/// The form of numbers that a sigmoid made: probabilities, or the brightness of an image like the
+/// model's input, most of which is neither black nor white.
+OutputForm OfSigmoids(const Output& output) {
+  constexpr double kGrey = 0.1;
+  constexpr double kMostly = 0.5;
+  const bool map = output.rank() == 4 && output.hint() == NameHint::kNone;
+  if (map && ShareWithin(output.tensor, kGrey, 1 - kGrey) > kMostly &&
+      IsLikeAnInput(output, ChannelAxis(output))) {
+    return {.kind = OutputKind::kRegression};
+  }
+  return {.kind = OutputKind::kBinary};
+}
+
+/// Integers count; bytes of three or four channels are pixels.
+OutputForm OfIntegers(const Output& output) {
+  const auto colours = [](std::int64_t size) { return size == 3 || size == 4; };
+  const bool image = output.tensor.dtype() == DType::kU8 && output.rank() == 4 &&
+                     (colours(output.dims()[1]) || colours(output.dims()[3]));
+  return {.kind = image ? OutputKind::kRegression : OutputKind::kIntegers};
+}
+
+/// The form of numbers whose end says no more than the axis of its channels.
+OutputForm OfNumbers(const Output& output) {
+  const Dims& dims = output.dims();
+  const std::int64_t rank = output.rank();
+  if (rank < 2) return OfSingleNumbers(output);
+  if (const auto selected = AsSelected(output.tensor)) return *selected;
+  std::int64_t axis = rank - 1;  // of all but one position
+  std::int64_t wide = 0;
+  for (std::int64_t i = 1; i < rank; ++i) {
+    if (dims[static_cast<std::size_t>(i)] == 1) continue;
+    ++wide;
+    axis = i;
+  }
+  if (wide > 1 && rank > 3) return OfMaps(output);
+  if (wide > 1) return CtcOr(OfVectors(output, output.end.axis.value_or(rank - 1)), output);
+  // A series of one number, [N, T, 1], has no classes.
+  if (output.end.axis ? *output.end.axis != axis : rank == 3 && dims[2] == 1) {
+    return OfSingleNumbers(output);
+  }
+  return OfVectors(output, axis);
+}
+
+OutputForm FormOf(const Output& output) {
+  if (!IsFloat(output.tensor.dtype())) return OfIntegers(output);
+  if (output.tensor.size() == 0) return {.kind = OutputKind::kRegression};
+  const std::optional<std::int64_t> axis = output.end.axis;
+  switch (output.end.function) {
     case EndFunction::kSoftmax:
-    case EndFunction::kLogSoftmax: {
-      if (!behind) break;
-      const bool logits = end.function == EndFunction::kLogSoftmax;
-      const OutputForm form{.kind = logits ? OutputKind::kLogits : OutputKind::kProbabilities,
-                            .axis = *end.axis};
-      return AsCtc(tensor, form).value_or(form);
-    }
+      // A part of the probabilities of a sample, such as that of one class.
+      if (!axis) return {.kind = OutputKind::kBinary};
+      return CtcOr({.kind = OutputKind::kProbabilities, .axis = *axis}, output);
+    case EndFunction::kLogSoftmax:
+      if (!axis) break;
+      return CtcOr({.kind = OutputKind::kLogits, .axis = *axis}, output);
     case EndFunction::kSigmoid:
-      return {.kind = OutputKind::kBinary};
+      return OfSigmoids(output);
     case EndFunction::kUnitNorm:
-      return {.kind = OutputKind::kEmbedding, .axis = rank - 1};
-    case EndFunction::kBoxes:
-      if (!behind) break;
-      return {.kind = OutputKind::kBoxes, .axis = *end.axis, .objectness = end.objectness};
+      return {.kind = OutputKind::kEmbedding, .axis = output.rank() - 1};
+    case EndFunction::kBoxes: {
+      auto boxes = axis ? AsCandidates(output.tensor, *axis) : std::nullopt;
+      if (!boxes) return {.kind = OutputKind::kRegression};
+      boxes->objectness = output.end.objectness;
+      return *boxes;
+    }
     case EndFunction::kSelection:
-      if (rank == 3 && dims[2] == 6) {
+      if (output.rank() == 3 && output.dims()[2] == 6) {
         return {.kind = OutputKind::kBoxes, .axis = 2, .corners = true, .selected = true};
       }
       return {.kind = OutputKind::kRegression};
+    case EndFunction::kWhole:
+      if (output.rank() != 4) return {.kind = OutputKind::kIntegers};
+      break;
+    case EndFunction::kCorrection:
     case EndFunction::kOther:
       break;
   }
-  if (rank < 2) return OfSingleNumbers(name, tensor);
-  if (rank > 3) return OfMaps(name, tensor, graph);
-  const OutputForm form = OfVectors(name, tensor);
-  return AsCtc(tensor, form).value_or(form);
+  return OfNumbers(output);
+}
+
+/// Returns the axis of rows [N, ...] that is `axis` of the output itself; nothing for the axis of
+/// samples.
+std::optional<std::int64_t> AxisOfRows(const SampleAxis& samples,
+                                       std::optional<std::int64_t> axis) {
+  if (!axis || samples.counting == SampleCounting::kShared) return axis;
+  if (samples.counting == SampleCounting::kWhole) return *axis + 1;
+  if (*axis == samples.axis) return std::nullopt;
+  return *axis < samples.axis ? *axis + 1 : *axis;
+}
+
+OutputForm FormOf(const std::string& name, const Graph& graph, ValueId value,
+                  const Tensor& tensor) {
+  OutputEnd end = FindOutputEnd(graph, value);
+  end.axis = AxisOfRows(SampleAxisOf(graph, value), end.axis);
+  // The axes that a graph declares may be others than those of its outputs.
+  if (end.axis && *end.axis >= std::ssize(tensor.dims())) end.axis = std::nullopt;
+  return FormOf({.name = name, .graph = graph, .tensor = tensor, .end = end});
 }
 
 }  // namespace
@@ -298,7 +306,7 @@ OutputForms ChooseForms(const Graph& graph, std::span<const Tensor> outputs,
 OutputForms ChooseForms(const Graph& graph, const SampleSource& samples, const CalibrationRun& run,
                         const TargetRegistry& registry,
                         const std::map<std::string, OutputForm>& given) {
-  const std::int64_t most = std::max(kMostSamples, FixedBatch(graph).value_or(1));
+  const std::int64_t most = std::max(kMostLookedAt, FixedBatch(graph).value_or(1));
   const std::vector<Tensor> first = samples.Read(0, std::min(samples.GroupEnd(0), most));
   std::vector<std::string> names;
   for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
@@ -309,6 +317,17 @@ OutputForms ChooseForms(const Graph& graph, const SampleSource& samples, const C
                   batches.push_back(RowsOfOutputs(layout, {values.begin(), values.end()}));
                 });
   return ChooseForms(graph, JoinBatches(batches), given);
+}
+
+std::string FormatForms(const OutputForms& forms) {
+  std::string text;
+  for (const NamedForm& output : forms) {
+    const NamedForm* const boxes = FindBoxesOf(forms, output.name);
+    text +=
+        (text.empty() ? "output '" : "; output '") + output.name + "': " +
+        (boxes != nullptr ? "part of the boxes in '" + boxes->name + "'" : FormatForm(output.form));
+  }
+  return text;
 }
 
 }  // namespace msc::cost

@@ -27,4 +27,7 @@ namespace msc::cost {
                                       const CalibrationRun& run, const TargetRegistry& registry,
                                       const std::map<std::string, OutputForm>& given);
 
+/// Returns "output 'probs': probabilities along axis 1", for all outputs.
+[[nodiscard]] std::string FormatForms(const OutputForms& forms);
+
 }  // namespace msc::cost

@@ -3,42 +3,27 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <numeric>
 #include <optional>
 #include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/ops/eval.h"
 #include "cost/quality/join_boxes.h"
+#include "cost/quality/name_hints.h"
 
 namespace msc::cost {
 namespace {
 
 constexpr std::int64_t kCorners = 4;
 constexpr std::int64_t kMostNumbers = 1 << 20;
-/// Share of the rows that must look like boxes. Offsets from anchors have both signs.
+/// Share of the rows that must look like boxes.
 constexpr double kNearlyAll = 0.99;
 constexpr double kSum = 1e-3;
 
 std::int64_t Counted(const Tensor& tensor) {
   return std::min(tensor.size(), kMostNumbers);
-}
-
-/// Returns the form of boxes if the rows of [N, boxes, 4] are boxes.
-std::optional<OutputForm> AsBoxes(const Tensor& tensor) {
-  if (tensor.dims().size() != 3 || tensor.dims()[2] != kCorners || !IsFloat(tensor.dtype())) {
-    return std::nullopt;
-  }
-  double corners = 0;
-  double sides = 0;
-  const std::int64_t rows = Counted(tensor) / kCorners;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    const auto at = [&](std::int64_t c) { return NumberAt(tensor, i * kCorners + c); };
-    corners += at(2) >= at(0) && at(3) >= at(1) ? 1 : 0;
-    sides += at(2) >= 0 && at(3) >= 0 ? 1 : 0;
-  }
-  const double least = kNearlyAll * static_cast<double>(rows);
-  if (rows == 0 || std::max(corners, sides) < least) return std::nullopt;
-  return OutputForm{.kind = OutputKind::kBoxes, .axis = 2, .corners = corners >= least};
 }
 
 bool AreScores(const Tensor& tensor) {
@@ -60,29 +45,45 @@ bool AreClasses(const Tensor& tensor) {
   return true;
 }
 
-/// Returns the first or last class of [N, boxes, classes] if all rows are probabilities of classes
-/// and it is the most likely one of most boxes; else -1.
-std::int64_t BackgroundOf(const Tensor& scores) {
-  const Dims& dims = scores.dims();
-  if (dims.size() != 3 || dims[2] < 2) return -1;
-  const std::int64_t classes = dims[2];
-  const std::int64_t rows = Counted(scores) / classes;
+/// Scores of classes, [N, boxes, classes] or [N, classes, boxes].
+struct ClassScores {
+  const Tensor& tensor;
+  std::int64_t boxes = 0;
+  std::int64_t classes = 0;
+  bool classes_first = false;
+  [[nodiscard]] std::int64_t rows() const { return Counted(tensor) / (boxes * classes) * boxes; }
+  [[nodiscard]] double At(std::int64_t row, std::int64_t c) const {
+    const std::int64_t sample = row / boxes * boxes * classes;
+    const std::int64_t box = row % boxes;
+    return NumberAt(tensor, sample + (classes_first ? c * boxes + box : box * classes + c));
+  }
+};
+
+/// Returns the first or last class if it is what is no object: the most likely one of most boxes,
+/// of probabilities of classes with the sum 1, or of nearly all boxes, of scores before a softmax
+/// that it leads with a positive one. Scores before a sigmoid are negative where there is nothing.
+/// Else returns -1.
+std::int64_t BackgroundOf(const ClassScores& scores, bool logits) {
+  if (scores.classes < 2) return -1;
   std::int64_t first = 0;
   std::int64_t last = 0;
-  for (std::int64_t i = 0; i < rows; ++i) {
+  for (std::int64_t i = 0; i < scores.rows(); ++i) {
     double sum = 0;
     std::int64_t best = 0;
-    for (std::int64_t c = 0; c < classes; ++c) {
-      const double score = NumberAt(scores, i * classes + c);
-      sum += score;
-      if (score > NumberAt(scores, i * classes + best)) best = c;
+    for (std::int64_t c = 0; c < scores.classes; ++c) {
+      sum += scores.At(i, c);
+      if (scores.At(i, c) > scores.At(i, best)) best = c;
     }
-    if (std::abs(sum - 1) > kSum) return -1;
+    if (!logits && std::abs(sum - 1) > kSum) return -1;
+    if (logits && scores.At(i, best) <= 0) continue;
     first += best == 0 ? 1 : 0;
-    last += best == classes - 1 ? 1 : 0;
+    last += best == scores.classes - 1 ? 1 : 0;
   }
-  if (2 * std::max(first, last) <= rows) return -1;
-  return first >= last ? 0 : classes - 1;
+  constexpr double kMost = 0.5;
+  constexpr double kNearlyAllLogits = 0.8;
+  const auto least = (logits ? kNearlyAllLogits : kMost) * static_cast<double>(scores.rows());
+  if (static_cast<double>(std::max(first, last)) <= least) return -1;
+  return first >= last ? 0 : scores.classes - 1;
 }
 
 /// Returns whether scores [N, boxes] never rise within a sample, as those of selected boxes.
@@ -101,18 +102,15 @@ class Outputs {
           const OutputForms& forms)
       : tensors_(tensors), given_(given), forms_(forms) {}
 
-  /// Returns the first output of `rank` other than `boxes` that has a row for each of its boxes and
-  /// that `fits`.
+  /// Returns the first output other than `boxes` for which `fits` and whose form is free.
   template <class Fits>
-  [[nodiscard]] std::optional<std::size_t> Find(std::size_t boxes, std::size_t rank,
-                                                const Fits& fits) const {
-    const Dims& dims = tensors_[boxes].dims();
+  [[nodiscard]] std::optional<std::size_t> Find(std::size_t boxes, const Fits& fits) const {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      const Dims& other = tensors_[i].dims();
-      const bool rows = other.size() == rank && other[0] == dims[0] && other[1] == dims[1];
       const bool free = i != boxes && !given_.contains(forms_[i].name) &&
                         FindBoxesOf(forms_, forms_[i].name) == nullptr;
-      if (rows && free && fits(tensors_[i])) return i;
+      const Dims& dims = tensors_[i].dims();
+      const bool same = !dims.empty() && dims[0] == tensors_[boxes].dims()[0];
+      if (free && same && fits(tensors_[i], i)) return i;
     }
     return std::nullopt;
   }
@@ -123,29 +121,105 @@ class Outputs {
   const OutputForms& forms_;
 };
 
+/// Returns `tensor` as scores of classes for `boxes` boxes, if it has that many rows or columns.
+std::optional<ClassScores> AsClassScores(const Tensor& tensor, std::int64_t boxes) {
+  const Dims& dims = tensor.dims();
+  if (dims.size() != 3 || !IsFloat(tensor.dtype()) || tensor.size() == 0) return std::nullopt;
+  if (dims[1] == boxes) return ClassScores{.tensor = tensor, .boxes = boxes, .classes = dims[2]};
+  if (dims[2] != boxes) return std::nullopt;
+  return ClassScores{.tensor = tensor, .boxes = boxes, .classes = dims[1], .classes_first = true};
+}
+
+/// Adds scores of each class, if an output has them.
+bool TakeClassScores(const Outputs& all, std::size_t boxes, std::span<const Tensor> outputs,
+                     const OutputForms& forms, OutputForm& form) {
+  const std::int64_t count = outputs[boxes].dims()[1];
+  const auto probable = all.Find(boxes, [&](const Tensor& tensor, std::size_t /*i*/) {
+    return AsClassScores(tensor, count) && AreScores(tensor);
+  });
+  const auto named =
+      probable ? probable : all.Find(boxes, [&](const Tensor& tensor, std::size_t i) {
+        return AsClassScores(tensor, count) && HintOf(forms[i].name) == NameHint::kClasses;
+      });
+  if (!named) return false;
+  form.scores = forms[*named].name;
+  form.logits = !probable;
+  form.background = BackgroundOf(*AsClassScores(outputs[*named], count), form.logits);
+  return true;
+}
+
+/// Adds one score a box, and its class, if outputs have them.
+bool TakeScores(const Outputs& all, std::size_t boxes, std::span<const Tensor> outputs,
+                const OutputForms& forms, OutputForm& form) {
+  const std::int64_t count = outputs[boxes].dims()[1];
+  const auto fits = [&](const Tensor& tensor) {
+    return tensor.dims().size() == 2 && tensor.dims()[1] == count;
+  };
+  const auto scores = all.Find(boxes, [&](const Tensor& tensor, std::size_t /*i*/) {
+    return fits(tensor) && AreScores(tensor) && !AreClasses(tensor);
+  });
+  if (!scores) return false;
+  form.scores = forms[*scores].name;
+  const auto classes = all.Find(boxes, [&](const Tensor& tensor, std::size_t i) {
+    return i != *scores && fits(tensor) && AreClasses(tensor);
+  });
+  if (classes) form.classes = forms[*classes].name;
+  form.selected = !form.classes.empty() || AreSorted(outputs[*scores]);
+  form.corners = form.corners || form.selected;
+  return true;
+}
+
 }  // namespace
+
+std::optional<OutputForm> AsCandidates(const Tensor& tensor, std::int64_t axis) {
+  const Dims& dims = tensor.dims();
+  const auto at = dims.begin() + axis;
+  if (!IsFloat(tensor.dtype()) || tensor.size() == 0 || *at < kCorners) return std::nullopt;
+  const std::int64_t inner =
+      std::accumulate(at + 1, dims.end(), std::int64_t{1}, std::multiplies<>());
+  double corners = 0;
+  double sides = 0;
+  const std::int64_t rows = std::max(Counted(tensor) / *at, std::int64_t{1});
+  for (std::int64_t i = 0; i < rows; ++i) {
+    const auto number = [&](std::int64_t c) {
+      return NumberAt(tensor, (i / inner * *at + c) * inner + i % inner);
+    };
+    corners += number(2) >= number(0) && number(3) >= number(1) ? 1 : 0;
+    sides += number(2) >= 0 && number(3) >= 0 ? 1 : 0;
+  }
+  const double least = kNearlyAll * static_cast<double>(rows);
+  if (std::max(corners, sides) < least) return std::nullopt;
+  return OutputForm{.kind = OutputKind::kBoxes, .axis = axis, .corners = corners >= least};
+}
+
+std::optional<OutputForm> AsSelected(const Tensor& tensor) {
+  constexpr std::int64_t kNumbers = 6;
+  const Dims& dims = tensor.dims();
+  if (dims.size() != 3 || dims[2] != kNumbers || dims[1] < 2) return std::nullopt;
+  const auto candidates = AsCandidates(tensor, 2);
+  if (!candidates || !candidates->corners) return std::nullopt;
+  for (std::int64_t i = 0; i < Counted(tensor) / kNumbers; ++i) {
+    const double score = NumberAt(tensor, i * kNumbers + kCorners);
+    const double label = NumberAt(tensor, i * kNumbers + kCorners + 1);
+    const bool rises = i % dims[1] != 0 && score > NumberAt(tensor, (i - 1) * kNumbers + kCorners);
+    if (!(score >= 0 && score <= 1) || rises || label != std::round(label)) return std::nullopt;
+  }
+  return OutputForm{.kind = OutputKind::kBoxes, .axis = 2, .corners = true, .selected = true};
+}
 
 void FindBoxes(std::span<const Tensor> outputs, const std::map<std::string, OutputForm>& given,
                OutputForms& forms) {
   const Outputs all(outputs, given, forms);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (given.contains(forms[i].name) || FindBoxesOf(forms, forms[i].name) != nullptr) continue;
-    std::optional<OutputForm> form = AsBoxes(outputs[i]);
+    const Dims& dims = outputs[i].dims();
+    if (dims.size() != 3 || dims[2] != kCorners) continue;
+    std::optional<OutputForm> form = AsCandidates(outputs[i], 2);
     if (!form) continue;
-    if (const auto scores = all.Find(i, 3, AreScores)) {
-      form->scores = forms[*scores].name;
-      form->background = BackgroundOf(outputs[*scores]);
+    if (TakeClassScores(all, i, outputs, forms, *form) ||
+        TakeScores(all, i, outputs, forms, *form)) {
       forms[i].form = *form;
-      continue;
     }
-    const auto scores = all.Find(
-        i, 2, [](const Tensor& tensor) { return AreScores(tensor) && !AreClasses(tensor); });
-    if (!scores) continue;
-    form->scores = forms[*scores].name;
-    if (const auto classes = all.Find(i, 2, AreClasses)) form->classes = forms[*classes].name;
-    form->selected = !form->classes.empty() || AreSorted(outputs[*scores]);
-    form->corners = form->corners || form->selected;
-    forms[i].form = *form;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "cost/quality/join_boxes.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,27 @@ std::size_t IndexOf(const OutputForms& forms, const std::string& name, const std
                   "', which is no output of the model");
 }
 
+/// A part of each row of joined boxes: the position of number `c` of box `b` of a sample is
+/// b * box + c * number.
+struct Part {
+  const OutputNumbers& numbers;
+  std::int64_t size = 1;  ///< numbers for each box
+  std::int64_t box = 1;
+  std::int64_t number = 1;
+};
+
+/// Returns how an output holds numbers for `dims[1]` boxes; nothing if it does not.
+std::optional<Part> PartOf(const OutputNumbers& numbers, const Dims& dims) {
+  const Dims& own = numbers.dims;
+  if (own.size() < 2 || own.size() > 3 || own[0] != dims[0]) return std::nullopt;
+  if (own[1] == dims[1]) {
+    const std::int64_t size = own.size() == 3 ? own[2] : 1;
+    return Part{.numbers = numbers, .size = size, .box = size};
+  }
+  if (own.size() == 2 || own[2] != dims[1]) return std::nullopt;
+  return Part{.numbers = numbers, .size = own[1], .number = dims[1]};
+}
+
 /// Returns boxes with their scores and classes.
 OutputNumbers JoinBoxes(const OutputForms& forms, std::size_t boxes,
                         std::span<const OutputNumbers> outputs) {
@@ -27,27 +49,27 @@ OutputNumbers JoinBoxes(const OutputForms& forms, std::size_t boxes,
     throw UserError("output '" + name + "', " + ToString(dims) +
                     ", does not hold boxes, [N, boxes, 4]");
   }
-  std::vector<std::size_t> parts = {boxes, IndexOf(forms, form.scores, name)};
-  if (!form.classes.empty()) parts.push_back(IndexOf(forms, form.classes, name));
+  std::vector<std::size_t> indices = {boxes, IndexOf(forms, form.scores, name)};
+  if (!form.classes.empty()) indices.push_back(IndexOf(forms, form.classes, name));
   OutputNumbers joined{{}, {dims[0], dims[1], 0}};
-  std::vector<std::ptrdiff_t> sizes;
-  for (const std::size_t part : parts) {
-    const Dims& of_part = outputs[part].dims;
-    const bool fits = (of_part.size() == 2 || of_part.size() == 3) && of_part[0] == dims[0] &&
-                      of_part[1] == dims[1];
-    if (!fits) {
-      throw UserError("output '" + forms[part].name + "', " + ToString(of_part) +
+  std::vector<Part> parts;
+  for (const std::size_t index : indices) {
+    const auto part = PartOf(outputs[index], dims);
+    if (!part) {
+      throw UserError("output '" + forms[index].name + "', " + ToString(outputs[index].dims) +
                       ", does not fit the boxes in '" + name + "', " + ToString(dims));
     }
-    sizes.push_back(of_part.size() == 3 ? of_part[2] : 1);
-    joined.dims[2] += sizes.back();
+    parts.push_back(*part);
+    joined.dims[2] += part->size;
   }
-  const std::ptrdiff_t rows = dims[0] * dims[1];
-  joined.values.reserve(static_cast<std::size_t>(rows * joined.dims[2]));
-  for (std::ptrdiff_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const auto first = outputs[parts[i]].values.begin() + row * sizes[i];
-      joined.values.insert(joined.values.end(), first, first + sizes[i]);
+  joined.values.reserve(static_cast<std::size_t>(dims[0] * dims[1] * joined.dims[2]));
+  for (std::int64_t row = 0; row < dims[0] * dims[1]; ++row) {
+    for (const Part& part : parts) {
+      const std::int64_t first = row / dims[1] * dims[1] * part.size + row % dims[1] * part.box;
+      for (std::int64_t c = 0; c < part.size; ++c) {
+        joined.values.push_back(
+            part.numbers.values[static_cast<std::size_t>(first + c * part.number)]);
+      }
     }
   }
   return joined;

@@ -27,7 +27,8 @@ struct ComparedOutput {
 /// Returns what is compared of all outputs of a model. Boxes whose scores and classes are other
 /// outputs come with them, [N, boxes, numbers], as if these stood beside the boxes; those outputs
 /// are left out, and all others stay as they are. UserError if the named outputs do not exist or do
-/// not fit: boxes [N, boxes, 4], scores [N, boxes, classes] or [N, boxes], classes [N, boxes].
+/// not fit: boxes [N, boxes, 4], scores [N, boxes, classes], [N, classes, boxes] or [N, boxes],
+/// classes [N, boxes].
 [[nodiscard]] std::vector<ComparedOutput> JoinOutputs(const OutputForms& forms,
                                                       std::vector<OutputNumbers> outputs);
 

@@ -100,10 +100,11 @@ void OutputMeter::SetDims(const Dims& dims) {
       std::accumulate(dims.begin() + 1, dims.end(), std::int64_t{1}, std::multiplies<>());
   outer_ = size;
   if (HasClasses(kind) || kind == OutputKind::kBoxes || kind == OutputKind::kEmbedding) {
-    const bool last = kind == OutputKind::kEmbedding;
-    const std::int64_t axis = last                  ? rank - 1
-                              : form_.form.axis < 0 ? form_.form.axis + rank
-                                                    : form_.form.axis;
+    std::int64_t last = rank - 1;  // of more than one entry
+    while (last > 1 && dims[static_cast<std::size_t>(last)] == 1) --last;
+    const std::int64_t axis = kind == OutputKind::kEmbedding ? last
+                              : form_.form.axis < 0          ? form_.form.axis + rank
+                                                             : form_.form.axis;
     if (axis < 1 || axis >= rank) {
       throw UserError("output '" + form_.name + "', " + ToString(dims) + ", has no axis " +
                       std::to_string(form_.form.axis) + " beside that of samples");
@@ -315,8 +316,10 @@ void OutputMeter::AddErrors(std::span<const double> p, std::span<const double> q
 }
 
 void OutputMeter::AddTotalsOfErrors(OutputQuality& total) const {
-  // A constant reference has no variance to divide by; the error remains unscaled.
-  const double least = kLeastVariance * all_.variance();
+  // A constant reference has no variance to divide by; the error remains unscaled. Nor do the
+  // columns of a single row.
+  const bool one_row = !moments_.empty() && moments_[0].count < 2;
+  const double least = (one_row ? 1 : kLeastVariance) * all_.variance();
   Spread relative;  // squared error in units of the variance
   const auto columns = static_cast<std::size_t>(columns_);
   for (std::size_t at = 0; at < squared_errors_.size(); at += columns) {

@@ -36,6 +36,11 @@ TEST(Boxes, AreReadFromLogits) {
   OutputForm form = kCentres;
   form.logits = true;
   EXPECT_EQ(MakeBox(std::vector<double>{0, 0, 1, 1, 0}, form).score, 0.5);
+  // With a background, they are those before a softmax.
+  form.background = 2;
+  const Box box = MakeBox(std::vector<double>{0, 0, 1, 1, 1, 3, 3}, form);
+  EXPECT_EQ(box.label, 1);
+  EXPECT_NEAR(box.score, 1 / (2 + std::exp(-2)), 1e-15);
 }
 
 TEST(Boxes, AreReadAsTheModelSelectedThem) {

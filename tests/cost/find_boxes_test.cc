@@ -9,6 +9,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/base/string_form.h"
+#include "compiler/ir/sample_axes.h"
 #include "cost/model/loss.h"
 #include "cost/quality/quality.h"
 
@@ -94,6 +95,31 @@ TEST(FindBoxes, FindsTheBackgroundOfASoftmax) {
             "boxes (x0, y0, x1, y1) along axis 2, scores in 'conf', background 0");
 }
 
+TEST(FindBoxes, FindsScoresWhoseClassesComeFirst) {
+  EXPECT_EQ(Found({Corners(1), Uniform({kSamples, 7, kBoxes}, 2)}),
+            "boxes (x0, y0, x1, y1) along axis 2, scores in 'conf'");
+}
+
+/// Returns the form of boxes with scores in an output of this name.
+OutputForm WithScores(const std::string& name, const Tensor& scores) {
+  OutputForms forms = {{"boxes", {}}, {name, {}}};
+  FindBoxes(std::vector<Tensor>{Corners(1), scores}, {}, forms);
+  return forms[0].form;
+}
+
+TEST(FindBoxes, TakesScoresBeforeASigmoidOrSoftmaxByTheirName) {
+  Tensor scores = Uniform({kSamples, kBoxes, 3}, 2, 8);
+  for (float& x : scores.MutableValues<float>()) x -= 9;
+  EXPECT_EQ(WithScores("state", scores).kind, OutputKind::kRegression);
+  const OutputForm sigmoid = WithScores("pred_logits", scores);
+  EXPECT_EQ(sigmoid.scores, "pred_logits");
+  EXPECT_TRUE(sigmoid.logits);
+  EXPECT_EQ(sigmoid.background, -1) << "all are negative where there is nothing";
+  const auto values = scores.MutableValues<float>();
+  for (std::size_t i = 2; i < values.size(); i += 3) values[i] = 5;
+  EXPECT_EQ(WithScores("pred_logits", scores).background, 2);
+}
+
 TEST(FindBoxes, TakesBoxesThatAreNoCornersForCentresAndSides) {
   EXPECT_EQ(Found({Uniform({kSamples, kBoxes, 4}, 1, 100), Uniform({kSamples, kBoxes, 7}, 2)}),
             "boxes (centre, width, height) along axis 2, scores in 'conf'");
@@ -177,6 +203,19 @@ TEST(JoinedBoxes, AreComparedLikeBoxesWithTheirScores) {
       Compare({{"boxes", alone}}, {Beside(boxes, scores)}, {Beside(other_boxes, other_scores)});
   EXPECT_EQ(joined, whole);
   EXPECT_GT(whole.Loss(kBoxLoss).value().value, 5);
+}
+
+TEST(JoinedBoxes, MayHaveTheClassesFirst) {
+  const Tensor boxes = Corners(1);
+  const Tensor scores = Uniform({kSamples, kBoxes, 7}, 2);
+  const auto turned = [](const Tensor& tensor) { return MoveAxis(tensor, 2, 1); };
+  const Tensor other = Disturbed(scores, 0.1);
+  const OutputForms forms = {
+      {"boxes", {.kind = OutputKind::kBoxes, .axis = 2, .corners = true, .scores = "conf"}},
+      {"conf", {}}};
+  const Quality quality = Compare(forms, {boxes, scores}, {boxes, other});
+  EXPECT_EQ(Compare(forms, {boxes, turned(scores)}, {boxes, turned(other)}), quality);
+  EXPECT_GT(quality.Loss(kBoxLoss).value().value, 1);
 }
 
 TEST(JoinedBoxes, OfTheBackgroundDoNotCount) {

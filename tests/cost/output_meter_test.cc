@@ -118,6 +118,20 @@ TEST(OutputMeter, GivesEachColumnOfNumbersItsOwnDeviation) {
   EXPECT_NEAR(Loss(quality, "relative_error"), std::sqrt(1 / (1e-4 * all) / 2), 1e-12);
 }
 
+TEST(OutputMeter, GivesColumnsOfASingleRowTheDeviationOfAll) {
+  const OutputQuality quality =
+      Compare({.kind = OutputKind::kRegression}, {1, 4}, {1, 2, 3, 4}, {1.5, 2, 3, 4});
+  EXPECT_NEAR(Loss(quality, "relative_error"), std::sqrt(0.25 / 4 / 1.25), 1e-12);
+}
+
+TEST(OutputMeter, TakesEmbeddingsInFrontOfAxesOfOneEntry) {
+  const Numbers p = Random(12, 1);
+  const Numbers q = Random(12, 2);
+  const OutputForm form{.kind = OutputKind::kEmbedding};
+  const OutputQuality quality = Compare(form, {3, 4}, p, q);
+  EXPECT_EQ(Compare(form, {3, 4, 1, 1}, p, q).losses, quality.losses);
+}
+
 TEST(OutputMeter, EstimatesTheErrorOfARelativeError) {
   // Independent errors of size 0.1: the standard error of the root is about 0.1 / sqrt(2 n).
   const std::size_t n = 5000;
