@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <functional>
 #include <span>
+#include <sstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -17,7 +18,6 @@
 #include "compiler/base/fields.h"
 #include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/batch.h"
-#include "compiler/targets/spec.h"
 #include "cost/quality/choose_form.h"
 #include "cost/quality/quality.h"
 #include "gym/app/options.h"
@@ -103,9 +103,17 @@ void ReadOutput(const std::string& text, std::map<std::string, OutputForm>& outp
   if (equals == std::string::npos) {
     throw UserError("--output '" + text + "' must be NAME=KIND or NAME=KIND:key=value");
   }
-  const TargetSpec spec = ParseTargetSpec(text.substr(equals + 1));
-  nlohmann::json form = {{"kind", spec.name}};
-  for (const auto& [key, value] : spec.options) {
+  const std::size_t colon = text.find(':', equals);
+  nlohmann::json form = {{"kind", text.substr(equals + 1, colon - equals - 1)}};
+  std::istringstream settings(colon == std::string::npos ? "" : text.substr(colon + 1));
+  for (std::string setting; std::getline(settings, setting, ',');) {
+    const std::size_t at = setting.find('=');
+    const std::string key = setting.substr(0, at);
+    if (at == std::string::npos || key.empty() || form.contains(key)) {
+      throw UserError("--output '" + text + "': '" + setting +
+                      "' must be key=value, each key once");
+    }
+    const std::string value = setting.substr(at + 1);
     const nlohmann::json number = nlohmann::json::parse(value, nullptr, false);
     form[key] = number.is_discarded() ? nlohmann::json(value) : number;
   }
