@@ -255,6 +255,7 @@ void Distill(Options options, AppContext& context) {
   const std::vector<Tensor> inputs = {data.train.inputs};
   job.forms =
       cost::ChooseForms(teacher, TensorSamples(inputs), run, targets, options.judged.outputs);
+  PrintForms(job.forms);
   const std::string hash =
       DistillHash(teacher, student, options.settings, features, job.forms, job.train);
 

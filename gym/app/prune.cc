@@ -221,9 +221,10 @@ class Pruner {
     report.sparsity = options_.sparsity;
     report.tried = tried_;
     if (!options_.samples.test_images.empty()) {
-      report.quality = TestJudge(OpenTest(options_.samples, graph_), graph_, calibration_.run,
-                                 targets_, options_.samples.judged)
-                           .Judge(pruned);
+      const TestJudge judge(OpenTest(options_.samples, graph_), graph_, calibration_.run, targets_,
+                            options_.samples.judged);
+      PrintForms(judge.forms());
+      report.quality = judge.Judge(pruned);
     }
     if (timer_) {
       line_.Show("[measure]");

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cost/quality/choose_form.h"
 #include "gym/search/losses.h"
 
 namespace msc::gym {
@@ -12,6 +13,10 @@ void PrintQuality(const cost::Quality& quality) {
   std::printf("%lld samples: %s\n", static_cast<long long>(quality.samples),
               QualityText(quality).c_str());
   for (const std::string& line : OutputLines(quality)) std::printf("  %s\n", line.c_str());
+}
+
+void PrintForms(const OutputForms& forms) {
+  std::fprintf(stderr, "%s\n", cost::FormatForms(forms).c_str());
 }
 
 void ReportSuspicions(const cost::Quality& quality, const cost::Guard& guard, AppContext& context) {

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "compiler/ir/output_form.h"
 #include "cost/model/outcome.h"
 #include "cost/quality/guard.h"
 #include "gym/app/command.h"
@@ -10,6 +11,8 @@ namespace msc::gym {
 
 /// Prints how close a compressed model is to the original, as a line of a subcommand's table.
 void PrintQuality(const cost::Quality& quality);
+/// Prints on stderr what the outputs of a model are taken for.
+void PrintForms(const OutputForms& forms);
 /// Prints what makes the model suspicious, one line each, and sets the exit code if anything does.
 void ReportSuspicions(const cost::Quality& quality, const cost::Guard& guard, AppContext& context);
 /// Returns the quality for scripts; accuracies only if labels were given.

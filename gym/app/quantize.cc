@@ -278,6 +278,7 @@ void Quantize(Options options, AppContext& context) {
   if (!options.samples.test_images.empty()) {
     const TestSamples test = OpenTest(options.samples, graph);
     const TestJudge judge(test, graph, options.run, targets, options.samples.judged);
+    PrintForms(judge.forms());
     const LookedAt looked = judge.Look(applied);
     report.quality = looked.judged;
     if (!looked.judged.failure.empty() && report.not_finite.empty()) {

@@ -22,6 +22,7 @@
 #include "cost/measure/metric.h"
 #include "cost/measure/metric_run.h"
 #include "cost/model/loss.h"
+#include "cost/quality/choose_form.h"
 #include "cost/samples/dataset.h"
 #include "envs/common/evaluation.h"
 #include "gym/search/calibration.h"
@@ -243,25 +244,14 @@ std::vector<std::string> PossibleLosses(const SearchConfig& config, const Graph&
   return names;
 }
 
-/// Returns "output 'probs': probabilities along axis 1", for all outputs.
-std::string FormsText(const OutputForms& forms) {
-  std::string text;
-  for (const NamedForm& output : forms) {
-    const NamedForm* const boxes = FindBoxesOf(forms, output.name);
-    text +=
-        (text.empty() ? "output '" : "; output '") + output.name + "': " +
-        (boxes != nullptr ? "part of the boxes in '" + boxes->name + "'" : FormatForm(output.form));
-  }
-  return text;
-}
-
 /// Throws UserError if the objective names a loss that the outputs do not have.
 void CheckLosses(const SearchConfig& config, const cost::PreparedFolder& folder) {
   try {
     CheckObjective(ToObjective(config.objective),
                    envs::MetricNames(folder.losses, EnergyOf(config)));
   } catch (const UserError& error) {
-    throw UserError(std::string(error.what()) + "; these follow from " + FormsText(folder.forms) +
+    throw UserError(std::string(error.what()) + "; these follow from " +
+                    cost::FormatForms(folder.forms) +
                     "; if an output is something else, say so in 'quality.outputs'");
   }
 }
@@ -340,7 +330,7 @@ ProblemFactory PrepareSearch(const SearchTask& task, const SearchHost& host,
     SaveFitted(*prepared.base, cost::WeightsPath(paths.prepared(), *prepared.base));
   }
   prepared.losses = folder.losses;
-  host.listener.ReportProgress("[prepare] " + FormsText(folder.forms));
+  host.listener.ReportProgress("[prepare] " + cost::FormatForms(folder.forms));
   SayReference(config, folder, host.listener, prepared.warnings);
   CheckLosses(config, folder);
   prepared.fit_hash = folder.fit_hash;

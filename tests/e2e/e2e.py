@@ -150,9 +150,12 @@ class ProgramTest(unittest.TestCase):
             file.write(content)
         return self.at(name)
 
-    def mscgym(self, code, *arguments):
-        done = subprocess.run([MSCGYM, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    def run_any(self, *arguments):
+        return subprocess.run([MSCGYM, *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=DEADLINE_S, check=False)
+
+    def mscgym(self, code, *arguments):
+        done = self.run_any(*arguments)
         self.assertEqual(done.returncode, code, done.stderr + done.stdout)
         return done
 
