@@ -9,6 +9,7 @@
 #include "compiler/base/error.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/export_onnx.h"
 
 namespace msc::cost {
 namespace {
@@ -45,7 +46,10 @@ Result<BuiltCandidate> BuildCandidate(const Graph& canonical, const Strategy& st
                                       const TargetRegistry& targets, const BuildOptions& options) {
   const std::int64_t batch = BatchSize(canonical, options.batch);
   const CompileOptions compile{options.threads, BatchBindings(canonical, batch)};
-  const Lowered lowered = LowerFor(ApplyStrategy(canonical, strategy), strategy, targets, compile);
+  const Graph applied = options.reader.empty()
+                            ? ApplyStrategy(canonical, strategy)
+                            : ModelForReader(canonical, strategy, FindReader(options.reader)).graph;
+  const Lowered lowered = LowerFor(applied, strategy, targets, compile);
   auto executable = BuildExecutable(lowered, targets, compile);
   if (!executable.ok()) return executable.failure();
   return BuiltCandidate{std::move(executable).value(), batch,

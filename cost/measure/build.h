@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 
 #include "compiler/base/result.h"
 #include "compiler/ir/graph.h"
@@ -17,7 +18,8 @@ namespace msc::cost {
 /// How to run a candidate.
 struct BuildOptions {
   int threads = 1;
-  std::int64_t batch = 1;  ///< samples per call, if the model allows a choice
+  std::int64_t batch = 1;   ///< samples per call, if the model allows a choice
+  std::string reader = {};  ///< gives the model the form of a reader (FindReader); empty = none
 };
 
 /// A candidate that is ready to run on samples.

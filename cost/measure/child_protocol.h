@@ -50,7 +50,10 @@ struct ChildRequest {
   std::string outputs;
   std::int64_t repeats = 1;  ///< of the whole latency measurement, or of profiled runs
   std::int64_t part = 1;     ///< latency: divides the rounds and the time
-  std::string loss;          ///< changed: loss to measure the change of a sample by
+  /// Latency: the candidates are models exported for this reader (FindReader); empty = they are as
+  /// our targets compute them.
+  std::string reader;
+  std::string loss;  ///< changed: loss to measure the change of a sample by
   static void Fields(auto& self, auto& visit) {
     visit("folder", self.folder, "prepared folder");
     visit("mode", self.mode, "what to do");
@@ -65,6 +68,7 @@ struct ChildRequest {
     visit("outputs", self.outputs, "folder for outputs");
     visit("repeats", self.repeats, "number of repeats of all measurements", Within{1, 1e6});
     visit("part", self.part, "divisor of rounds and time", Within{1, 1000});
+    visit("reader", self.reader, "reader that candidates are exported for; empty = none");
     visit("loss", self.loss, "loss to measure the change of a sample by");
   }
 };

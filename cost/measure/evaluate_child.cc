@@ -44,9 +44,10 @@ Strategy OfThisGraph(const Context& context, Strategy strategy) {
   return strategy;
 }
 
-Result<BuiltCandidate> Build(const Context& context, const Strategy& strategy, std::int64_t batch) {
+Result<BuiltCandidate> Build(const Context& context, const Strategy& strategy, std::int64_t batch,
+                             const std::string& reader = "") {
   return BuildCandidate(context.graph, OfThisGraph(context, strategy), *context.targets,
-                        {context.folder.settings.threads, batch});
+                        {context.folder.settings.threads, batch, reader});
 }
 
 Strategy Uncompressed(const Context& context) {
@@ -202,8 +203,9 @@ struct Runner {
 };
 
 /// Makes a runner for the first sample, after judging the candidate's output for it.
-Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strategy& strategy) {
-  auto built = Build(context, strategy, 1);
+Result<std::shared_ptr<Runner>> MakeRunner(const Context& context, const Strategy& strategy,
+                                           const std::string& reader = "") {
+  auto built = Build(context, strategy, 1, reader);
   if (!built.ok()) return built.failure();
   auto runner = std::make_shared<Runner>(Runner{.built = std::move(built).value()});
   const RowRange rows{0, runner->built.batch};
@@ -240,7 +242,7 @@ std::vector<Result<Outcome>> MeasureLatencies(const Context& context, const Chil
   std::vector<std::shared_ptr<Runner>> runners;
   std::vector<Call> calls;
   for (const Strategy& strategy : request.strategies) {
-    auto runner = MakeRunner(context, strategy);
+    auto runner = MakeRunner(context, strategy, request.reader);
     if (!runner.ok()) {
       outcomes.emplace_back(runner.failure());
       continue;

@@ -8,6 +8,7 @@
 #include "compiler/base/file.h"
 #include "compiler/base/temporary_folder.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/targets/spec.h"
 #include "cost/measure/persist.h"
 
 namespace msc::cost {
@@ -313,13 +314,10 @@ std::optional<Failure> LocalEvaluator::AddMetrics(const ChildRequest& request, O
 }
 
 std::optional<std::vector<Result<Outcome>>> LocalEvaluator::AskLatency(
-    std::vector<Strategy> strategies, std::int64_t repeats, std::int64_t part, const Stop& stop) {
-  ChildRequest request;
+    std::vector<Strategy> strategies, ChildRequest request, const Stop& stop) {
   request.folder = folder_.path;
   request.mode = ChildMode::kLatency;
   request.strategies = std::move(strategies);
-  request.repeats = repeats;
-  request.part = part;
   const auto answer = Ask(request, stop);
   if (!answer) return std::nullopt;
   std::vector<Result<Outcome>> results;
@@ -371,7 +369,9 @@ std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& cand
   request.most = full ? most : 0;
   auto quality = AskQuality(strategy, std::move(request), stop);
   if (!quality || !quality->ok() || candidate.measure == Measure::kQuality) return quality;
-  const auto timed = AskLatency({strategy}, 1, part, stop);
+  ChildRequest timing;
+  timing.part = part;
+  const auto timed = AskLatency({strategy}, std::move(timing), stop);
   if (!timed) return std::nullopt;
   const Result<Outcome>& latency = timed->front();
   if (!latency.ok()) return latency.failure();
@@ -418,15 +418,33 @@ Result<std::vector<ChangedSample>> LocalEvaluator::FindChanged(const Strategy& s
 
 std::vector<Result<Outcome>> LocalEvaluator::TimeTogether(std::vector<Strategy> strategies,
                                                           const Stop& stop) {
-  constexpr std::int64_t kRepeats = 3;
-  auto timed = AskLatency(std::move(strategies), kRepeats, 1, stop);
+  ChildRequest request;
+  request.repeats = 3;
+  auto timed = AskLatency(std::move(strategies), std::move(request), stop);
   return timed ? *std::move(timed) : std::vector<Result<Outcome>>();
 }
 
 std::vector<Result<Outcome>> LocalEvaluator::TimeOnce(std::vector<Strategy> strategies,
                                                       std::int64_t part, const Stop& stop) {
-  auto timed = AskLatency(std::move(strategies), 1, part, stop);
+  ChildRequest request;
+  request.part = part;
+  auto timed = AskLatency(std::move(strategies), std::move(request), stop);
   return timed ? *std::move(timed) : std::vector<Result<Outcome>>();
+}
+
+std::optional<Result<Outcome>> LocalEvaluator::TimeExported(Strategy strategy,
+                                                            const std::string& target,
+                                                            const Stop& stop) {
+  RunAllOn(target, strategy);
+  ChildRequest request;
+  request.reader = ParseTargetSpec(target).name;
+  try {
+    const auto timed = AskLatency({std::move(strategy)}, std::move(request), stop);
+    if (!timed) return std::nullopt;
+    return timed->front();
+  } catch (const UserError& error) {
+    return Failure{FailureKind::kUnsupported, error.what()};
+  }
 }
 
 Result<std::vector<Profile>> LocalEvaluator::ProfileSteps(std::span<const Strategy> strategies,

@@ -108,6 +108,14 @@ class LocalEvaluator final : public Evaluator {
                                                       std::int64_t part,
                                                       const std::function<bool()>& stop = {});
 
+  /// Times the model of a fitted strategy as it is exported for the runtime of a target
+  /// (ModelForReader), on that target alone, once. `target` is a spec whose name is that of a
+  /// reader. Returns an outcome without quality; a Failure also if the model cannot be exported;
+  /// nothing if stopped.
+  [[nodiscard]] std::optional<Result<Outcome>> TimeExported(Strategy strategy,
+                                                            const std::string& target,
+                                                            const std::function<bool()>& stop = {});
+
   /// Returns step times of the uncompressed model and of each strategy, as medians over `runs`
   /// runs. Empty if stopped.
   [[nodiscard]] Result<std::vector<Profile>> ProfileSteps(std::span<const Strategy> strategies,
@@ -137,8 +145,9 @@ class LocalEvaluator final : public Evaluator {
   /// the failure of a metric, if any, and ToldToStop if stopped.
   [[nodiscard]] std::optional<Failure> AddMetrics(const ChildRequest& request, Outcome& outcome,
                                                   const Stop& stop);
+  /// `request` says how to time.
   [[nodiscard]] std::optional<std::vector<Result<Outcome>>> AskLatency(
-      std::vector<Strategy> strategies, std::int64_t repeats, std::int64_t part, const Stop& stop);
+      std::vector<Strategy> strategies, ChildRequest request, const Stop& stop);
 
   LocalOptions options_;
   PreparedFolder folder_;

@@ -51,8 +51,13 @@ void DryRun(const SearchHost& host, const SearchConfig& asked, std::size_t worke
                 kRecipeRepeats, time(kRecipeRepeats * config.finalists).c_str());
   } else {
     tail = session.TailAfter(*trial, workers).All();
-    std::printf("sensitivities, %s finalists and the explanation of the best: about %s more\n",
-                finalists.c_str(), FormatDuration(std::chrono::duration<double>(tail)).c_str());
+    std::string others;
+    for (const std::string& spec : config.compare) {
+      others += (others.empty() ? " beside " : ", ") + spec;
+    }
+    std::printf("sensitivities, %s finalists%s and the explanation of the best: about %s more\n",
+                finalists.c_str(), others.c_str(),
+                FormatDuration(std::chrono::duration<double>(tail)).c_str());
   }
   if (config.time_budget_s <= 0) return;
   const double left = config.time_budget_s - preparing.count() - tail;

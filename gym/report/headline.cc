@@ -20,12 +20,13 @@ std::string Verdict(const ReportHeadline& headline) {
   if (headline.configuration.empty()) return "No configuration was found.";
   const auto speed_up = Known(headline.speed_up);
   if (!speed_up) return "The speed of the best configuration is not known.";
+  const std::string rival = headline.rival.empty() ? "." : "; " + headline.rival + ".";
   // An interval that contains 1 does not exclude equal speed.
   if (speed_up->low <= 1 && speed_up->high >= 1) {
-    return "No significant difference in speed to the uncompressed model.";
+    return "No significant difference in speed to the uncompressed model" + rival;
   }
   return FormatFixed(speed_up->value, 2) + "\xC3\x97 as fast as the uncompressed model" +
-         (speed_up->value < 1 ? ": slower." : ".");
+         (speed_up->value < 1 ? ": slower" : "") + rival;
 }
 
 Html Badge(const ReportHeadline& headline) {

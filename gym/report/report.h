@@ -77,8 +77,11 @@ struct ReportHeadline {
   std::map<std::string, std::string> limits = {};
   /// What the guard allows; empty = nothing was checked.
   std::string guard = {};
-  /// The best configuration against the uncompressed model on other targets.
+  /// The best configuration against other targets.
   std::vector<ReportLoss> compared = {};
+  /// "1.31x as fast as it in ONNX Runtime 1.23.2", where "it" is the uncompressed model; may be
+  /// empty.
+  std::string rival = {};
   /// What makes the result suspicious although it keeps its limits, one sentence each.
   std::vector<std::string> suspicions = {};
   std::string constraint = {};  ///< "accuracy_drop <= 0.3"; empty = unconstrained

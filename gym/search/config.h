@@ -129,7 +129,7 @@ struct SearchConfig {
   double estimate_s = 60;
   std::uint64_t finalists = 4;
   double explain_s = 30;
-  std::vector<std::string> compare;
+  std::vector<std::string> compare = {"onnxruntime"};
   bool race = false;
   ObjectiveConfig objective;
   CalibrationConfig calibration;
@@ -190,7 +190,9 @@ struct SearchConfig {
           "decisions changed, if no trial shows the effect of the change; 0 = none",
           Within{0, 1e9});
     visit("compare", self.compare,
-          "targets on which the uncompressed model is timed, interleaved with the finalists");
+          "targets on which the uncompressed model is timed, interleaved with the finalists, and "
+          "then the best as it is exported for them (only onnxruntime); [] = none. Results say "
+          "which of these targets this machine does not have");
     visit("race", self.race,
           "measure candidates roughly first, with a sixteenth and then a quarter of the samples "
           "and time, and continue only with the best quarter of each stage");

@@ -9,15 +9,14 @@
 #include <utility>
 
 #include "compiler/base/duration_text.h"
-#include "compiler/base/error.h"
 #include "cost/model/evaluator.h"
 #include "envs/common/evaluation.h"
+#include "gym/search/compared.h"
 #include "gym/search/config.h"
 #include "gym/search/findings.h"
 #include "gym/search/held_out.h"
 #include "gym/search/losses.h"
 #include "gym/search/phase_time.h"
-#include "gym/search/registries.h"
 #include "gym/search/sample_view.h"
 #include "gym/search/search_result.h"
 #include "gym/search/winner.h"
@@ -270,29 +269,16 @@ void ChooseBest(const Objective& objective, Findings& findings) {
   strategies.reserve(group.size());
   for (const Judged& judged : group) strategies.push_back(judged.finalist.strategy);
   findings.compared.clear();
-  std::vector<std::size_t> compared;  // indices of timed targets in findings.compared
-  const TargetRegistry targets = MakeTargets();
-  for (const std::string& spec : in.config.compare) {
-    findings.compared.push_back({.target = spec});
-    try {
-      (void)targets.Get(spec);
-    } catch (const UserError& absent) {
-      findings.compared.back().result = Failure{FailureKind::kUnsupported, absent.what()};
-      continue;
-    }
-    compared.push_back(findings.compared.size() - 1);
-    strategies.emplace_back().target = spec;
-  }
+  ComparedPlan compared = PlanCompared(in.config);
+  strategies.insert(strategies.end(), compared.strategies.begin(), compared.strategies.end());
   Tell(in, "timing " + std::to_string(strategies.size()) + " together",
        SecondsToTime(in, group.size()));
   const std::vector<Result<cost::Outcome>> timed = TimeAll(in, std::move(strategies), findings);
-  if (timed.size() != group.size() + compared.size()) {
-    findings.compared.clear();
-    return false;
+  if (timed.size() != group.size() + compared.timed.size()) return false;
+  for (std::size_t i = 0; i < compared.timed.size(); ++i) {
+    compared.rows[compared.timed[i]].result = timed[group.size() + i];
   }
-  for (std::size_t i = 0; i < compared.size(); ++i) {
-    findings.compared[compared[i]].result = timed[group.size() + i];
-  }
+  findings.compared = std::move(compared.rows);
   for (std::size_t i = 0; i < group.size(); ++i) {
     Judged& judged = group[i];
     Result<cost::Outcome> result = timed[i];
@@ -396,6 +382,28 @@ void TakeAsTried(const Inputs& in, const Judging& judging, std::vector<Judged> h
   ChooseBest(in.objective, findings);
 }
 
+/// Times the best as it is exported for the targets to compare with, beside the uncompressed model
+/// as finalists were, once and only if there is time.
+void TimeExported(const Inputs& in, Findings& findings) {
+  const Strategy& best = findings.finalists[*findings.best].strategy;
+  if (!IsExported(best)) return;
+  const std::size_t count = findings.compared.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    Compared row = findings.compared[i];
+    if (!row.result.ok() || ProductOf(row) == row.target) continue;
+    if (SecondsLeft(in.time) < in.time.tail.timing) {
+      findings.shortened.push_back("the exported best was not timed on " + RunnerOf(row));
+      return;
+    }
+    row.exported = true;
+    Tell(in, "timing " + WhatOf(row), in.time.tail.timing);
+    const auto timed = in.evaluator.TimeExported(best, row.target, in.stop);
+    if (!timed) return;
+    row.result = *timed;
+    findings.compared.push_back(std::move(row));
+  }
+}
+
 void ProfileBest(const Inputs& in, Findings& findings) {
   if (SecondsLeft(in.time) <= 0) {
     findings.shortened.emplace_back("the steps of the best were not timed one by one");
@@ -452,6 +460,7 @@ void MeasureFinalists(const SearchTask& task, const SearchConfig& config,
     TakeAsTried(in, judging, std::move(holding), stop, findings);
   }
   if (findings.best) {
+    TimeExported(in, findings);
     ProfileBest(in, findings);
     ShowChanged(in, judging, findings);
   } else {

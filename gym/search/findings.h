@@ -55,13 +55,34 @@ struct Rejected {
   }
 };
 
-/// The uncompressed model on another target, timed beside the finalists.
+/// How many times as fast one is as another, with its 95 % interval.
+struct SpeedRatio {
+  double value = 1;
+  double low = 1;
+  double high = 1;
+  /// Returns whether the interval excludes 1.
+  [[nodiscard]] bool significant() const { return high < 1 || low > 1; }
+  static void Fields(auto& self, auto& visit) {
+    visit("value", self.value, "how many times as fast");
+    visit("low", self.low, "lower end of the 95 % interval");
+    visit("high", self.high, "upper end");
+  }
+};
+
+/// Another target beside the finalists: with the uncompressed model, timed together with them, or
+/// with the best as it is exported for that target, timed beside the same uncompressed model.
 struct Compared {
   std::string target;                        ///< spec
+  std::string version;                       ///< TargetFacts::version; empty if unavailable
+  bool exported = false;                     ///< ran the exported best
   Result<cost::Outcome> result = Failure{};  ///< without quality
+  std::optional<SpeedRatio> best;            ///< how many times as fast the best finalist is
   static void Fields(auto& self, auto& visit) {
-    visit("target", self.target, "target that ran the uncompressed model");
+    visit("target", self.target, "target that ran the model");
+    visit("version", self.version, "version of its library, and instruction set");
+    visit("exported", self.exported, "whether the model was the exported best");
     visit("result", self.result, "outcome or failure");
+    visit("best", self.best, "how many times as fast the best finalist is");
   }
 };
 
@@ -177,7 +198,7 @@ struct Findings {
     visit("finalists", self.finalists, "candidates that were measured again together");
     visit("recipes", self.recipes, "recipes that were trained again");
     visit("rejected", self.rejected, "candidates that were judged on all samples and not timed");
-    visit("compared", self.compared, "the uncompressed model on other targets");
+    visit("compared", self.compared, "other targets, timed beside the finalists");
     visit("best", self.best, "index of the best finalist");
     visit("nearest", self.nearest,
           "index of the finalist nearest to the limits if none keeps them");

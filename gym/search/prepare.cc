@@ -216,10 +216,11 @@ std::vector<std::string> RunnersOf(const SearchTask& task, const SearchConfig& c
 }
 
 /// Targets to compare with may be unavailable on this machine (the results then say so) but not
-/// unknown.
+/// unknown. Their options are known only where they are available.
 void CheckCompared(const SearchConfig& config, const TargetRegistry& targets) {
   for (const std::string& spec : config.compare) {
-    if (!targets.absent().contains(ParseTargetSpec(spec).name)) (void)targets.Get(spec);
+    const bool known = targets.kinds().contains(spec);
+    if (!known && !targets.absent().contains(ParseTargetSpec(spec).name)) (void)targets.Get(spec);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "compiler/pipeline/samples.h"
 #include "cost/samples/dataset.h"
 #include "envs/common/evaluation.h"
+#include "gym/search/compared.h"
 #include "gym/search/config.h"
 #include "gym/search/findings.h"
 #include "gym/search/held_out.h"
@@ -184,26 +185,34 @@ std::string HeldOutLines(const SearchConfig& config, const cost::Outcome& best) 
          "\"others\" in 'quality', or give more samples\n";
 }
 
-/// Compares the best with the uncompressed model on other targets, one line each.
+/// Returns the rows of other targets, one line each.
 std::string ComparedLines(const Findings& findings, const std::vector<std::string>& losses) {
   std::string rows;
-  std::string verdicts;
   for (const Compared& compared : findings.compared) {
-    const std::string name = "f32 on " + compared.target;
+    const std::string name = (compared.exported ? "best on " : "f32 on ") + compared.target;
     const Result<cost::Outcome>& result = compared.result;
     if (!result.ok()) {
-      rows += "  " + name + " failed: " + result.failure().detail + '\n';
+      rows += "  " + name + (compared.version.empty() ? " was not timed: " : " failed: ") +
+              result.failure().detail + '\n';
       continue;
     }
     const Evaluation evaluation = envs::ToEvaluation(result, "");
     rows += Line(name, evaluation, losses, EnergyText(result.value()));
-    if (!findings.best) continue;
-    const std::string latency(envs::kLatency);
-    const double best = EvaluationOf(findings.finalists.at(*findings.best)).metrics.at(latency);
-    verdicts += Formatted("the best is %.2fx as fast as %s\n",
-                          evaluation.metrics.at(latency) / best, name.c_str());
   }
-  return rows + verdicts;
+  return rows;
+}
+
+/// Returns how the best compares with them, one line each.
+std::string AgainstLines(const Findings& findings) {
+  std::string lines;
+  for (const Compared& compared : findings.compared) {
+    const auto speed = BestAgainst(findings, compared);
+    if (!speed) continue;
+    lines += Formatted("the best is %.2fx as fast as %s", speed->value, WhatOf(compared).c_str()) +
+             Formatted(" (95 %%: %.2fx to %.2fx", speed->low, speed->high) +
+             (speed->significant() ? ")\n" : ", no significant difference)\n");
+  }
+  return lines;
 }
 
 }  // namespace
@@ -214,6 +223,7 @@ Findings WriteResults(const SearchTask& task, const SearchConfig& config, const 
   WriteFileAtomic(paths.At("sensitivity.csv"), SensitivityCsv(result.findings));
   Findings findings = result.findings;
   findings.suspicions = SuspicionsOfBest(config, findings);
+  for (Compared& compared : findings.compared) compared.best = BestAgainst(findings, compared);
   std::filesystem::remove_all(paths.nearest());  // left by an earlier run before the resume
   if (findings.best) {
     const Strategy& best = findings.finalists[*findings.best].strategy;
@@ -272,7 +282,7 @@ std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
     if (best.result.ok()) {
       const cost::Outcome& outcome = best.result.value();
       text << "with 95 % intervals: " << IntervalsText(outcome) << '\n'
-           << HeldOutLines(config, outcome);
+           << HeldOutLines(config, outcome) << AgainstLines(result.findings);
       text << SuspicionLines(SuspicionsOfBest(config, result.findings));
       if (IsSlower(outcome)) text << "the best is slower than the uncompressed model\n";
     }

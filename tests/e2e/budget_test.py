@@ -72,7 +72,7 @@ class Budget(e2e.SearchTest):
         done = self.succeed("search", self.config(time_budget_s=30, estimate_s=0), "--dry-run")
         self.assertRegex(done.stdout, r"time_budget_s 30 covers all of this and suffices for about "
                                       r"\d+ trials\n")
-        self.assertRegex(done.stdout, "sensitivities, 2 finalists and the explanation of the best: "
+        self.assertRegex(done.stdout, "sensitivities, 2 finalists beside onnxruntime and the explanation of the best: "
                                       r"about \d\d:\d\d:\d\d more\n")
 
 

@@ -50,6 +50,47 @@ class Finalists(e2e.SearchTest):
         self.assertGreater(max(json.loads(trial["record"])["result"]["outcome"]["quality"]["samples"]
                                for trial in e2e.trials(run).values()), 8)
 
+    def test_are_timed_beside_onnx_runtime(self):
+        config = e2e.small_config()
+        # native has int8 on every CPU, and a search for small weights ends in it.
+        config.update(trials=3, finalists=1, estimate_s=0, explain_s=0, target="native")
+        config["objective"] = {"minimize": ["weight_bytes"], "subject_to": {"disagreement": 100}}
+        file = self.write("config.json", config)
+        run = self.at("absent")
+        done = self.succeed("search", file, "--out", run, env=dict(os.environ, MSC_ORT_LIBRARY="/nowhere.so"))
+        self.assertEqual(done.stdout.count("onnxruntime was not timed: "), 1, done.stdout)
+        self.assertNotIn("ONNX Runtime", done.stdout.replace("not timed: ONNX Runtime is absent", ""))
+        self.assertNotIn("Against ONNX Runtime", e2e.read(os.path.join(run, "report.html")).decode())
+        if "has no ONNX" in done.stdout or "without the headers" in done.stdout:
+            self.skipTest("this build has no ONNX Runtime")
+        run = self.at("beside")
+        done = self.succeed("search", file, "--out", run)
+        if "onnxruntime was not timed: " in done.stdout:
+            self.skipTest("ONNX Runtime is not installed")
+        found = e2e.results(run)["compared"]
+        self.assertEqual([row["exported"] for row in found], [False, True])
+        report = e2e.read(os.path.join(run, "report.html")).decode()
+        for row, what in zip(found, ("f32", "the exported model")):
+            version = row["version"].split()[0]
+            self.assertRegex(version, r"^\d+\.\d+")
+            best, timed = row["best"], json.loads(row["result"])["outcome"]["latency"]
+            self.assertLessEqual(best["low"], best["value"])
+            self.assertLessEqual(best["value"], best["high"])
+            first = json.loads(e2e.results(run)["finalists"][0]["result"])["outcome"]["latency"]
+            self.assertAlmostEqual(best["value"], timed["ratio"] / first["ratio"])
+            self.assertIn(f"the best is {best['value']:.2f}x as fast as {what} on ONNX Runtime {version} "
+                          f"(95 %: {best['low']:.2f}x to {best['high']:.2f}x", done.stdout)
+            self.assertIn(f"95 % interval {best['low']:.2f} to {best['high']:.2f}; {what} on ONNX Runtime {version} takes",
+                          report)
+        self.assertIn("<dt>Against ONNX Runtime</dt>", report)
+        self.assertIn("<dt>Against ONNX Runtime, compressed</dt>", report)
+        self.check_journal_alone(run)
+        config["compare"] = []
+        run = self.at("alone")
+        done = self.succeed("search", self.write("alone.json", config), "--out", run)
+        self.assertEqual(e2e.results(run)["compared"], [])
+        self.assertNotIn("ONNX Runtime", done.stdout)
+
     def test_are_judged_on_samples_that_no_trial_saw(self):
         config = e2e.small_config()
         config["trials"] = 3

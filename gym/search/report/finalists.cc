@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "envs/common/evaluation.h"
+#include "gym/search/compared.h"
 #include "gym/search/held_out.h"
 #include "gym/search/report/text.h"
 #include "gym/search/text.h"
@@ -76,9 +77,9 @@ std::vector<ReportFinalist> MakeFinalists(const SearchRun& run,
     if (!row.feasible) row.note = "misses " + MissedText(objective, evaluation) + "; " + row.note;
     rows.push_back(std::move(row));
   }
-  // The uncompressed model on other targets, timed with the finalists.
+  // Other targets, timed beside the finalists.
   for (const Compared& compared : run.findings.compared) {
-    ReportFinalist row{.label = "f32 on " + compared.target};
+    ReportFinalist row{.label = WhatOf(compared)};
     const Result<cost::Outcome>& result = compared.result;
     if (result.ok()) {
       row.speed_up = SpeedUp(result.value());

@@ -13,6 +13,7 @@
 #include "cost/quality/guard.h"
 #include "envs/common/evaluation.h"
 #include "gym/report/html.h"
+#include "gym/search/compared.h"
 #include "gym/search/losses.h"
 #include "gym/search/report/axes.h"
 #include "gym/search/report/recipe_words.h"
@@ -95,14 +96,25 @@ void TellLimits(const SearchSetup& setup, ReportHeadline& headline) {
   }
 }
 
-/// Adds the uncompressed model on other targets, as it was timed beside the finalists.
-void TellCompared(const SearchRun& run, double best_ms, ReportHeadline& headline) {
+/// Adds how the best compares with other targets, timed beside the same uncompressed model.
+void TellCompared(const SearchRun& run, ReportHeadline& headline) {
   for (const Compared& compared : run.findings.compared) {
-    if (!compared.result.ok() || !compared.result.value().latency) continue;
+    const auto speed = BestAgainst(run.findings, compared);
+    if (!speed) continue;
     const double ms = compared.result.value().latency->median_ns * 1e-6;
-    headline.compared.push_back({.title = "Against f32 on " + compared.target,
-                                 .number = FormatFixed(ms / best_ms, 2) + "\xC3\x97",
-                                 .detail = "it takes " + FormatSignificant(ms, 3) + " ms"});
+    const bool product = ProductOf(compared) != compared.target;
+    headline.compared.push_back({.title = (product ? "Against " : "Against f32 on ") +
+                                          ProductOf(compared) +
+                                          (compared.exported ? ", compressed" : ""),
+                                 .number = FormatFixed(speed->value, 2) + "\xC3\x97",
+                                 .detail = "95 % interval " + FormatFixed(speed->low, 2) + " to " +
+                                           FormatFixed(speed->high, 2) + "; " + WhatOf(compared) +
+                                           " takes " + FormatSignificant(ms, 3) + " ms"});
+    if (compared.exported || !product) continue;
+    headline.rival = speed->significant()
+                         ? FormatFixed(speed->value, 2) + "\xC3\x97 as fast as it in "
+                         : std::string("no significant difference in speed to it in ");
+    headline.rival += RunnerOf(compared);
   }
 }
 
@@ -138,7 +150,7 @@ ReportHeadline MakeHeadline(const SearchRun& run) {
   if (outcome.latency) {
     headline.latency_ms = outcome.latency->median_ns * 1e-6;
     headline.reference_ms = outcome.latency->reference_median_ns * 1e-6;
-    TellCompared(run, *headline.latency_ms, headline);
+    TellCompared(run, headline);
     if (const auto& energy = outcome.latency->energy) {
       headline.joules = energy->joules;
       headline.reference_joules = energy->reference_joules;

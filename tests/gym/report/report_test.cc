@@ -451,6 +451,16 @@ TEST(Report, SaysThatADifferenceIsNotSignificant) {
               HasSubstr("No significant difference in speed to the uncompressed model."));
 }
 
+TEST(Report, SaysInItsVerdictHowFastOnnxRuntimeIs) {
+  ReportInput input = SampleReport();
+  input.headline.speed_up = Measured{3.5, 3.25, 3.75};
+  input.headline.rival = "1.31\xC3\x97 as fast as it in ONNX Runtime 1.23.2";
+  EXPECT_THAT(
+      RenderReport(input),
+      HasSubstr("3.50\xC3\x97 as fast as the uncompressed model; 1.31\xC3\x97 as fast as it "
+                "in ONNX Runtime 1.23.2."));
+}
+
 TEST(Report, SaysThatItIsSlower) {
   ReportInput input = SampleReport();
   input.headline.speed_up = Measured{0.8, 0.78, 0.82};

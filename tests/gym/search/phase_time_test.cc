@@ -47,7 +47,8 @@ TEST(ExpectedTail, GoesByWhatTrialsTook) {
   const TailTime tail = ExpectedTail(config, problem, {.trial_s = 4, .samples = 200});
   EXPECT_DOUBLE_EQ(tail.timing, 1.2);
   EXPECT_DOUBLE_EQ(tail.judging, 2 * 2.8);
-  EXPECT_DOUBLE_EQ(tail.finalists, 4 * 5.6 + 3 * 4 * 1.2 + 2.8);
+  // ONNX Runtime is timed like a finalist, and once more with the exported best.
+  EXPECT_DOUBLE_EQ(tail.finalists, 4 * 5.6 + 3 * (4 + 1) * 1.2 + 1.2 + 2.8);
   EXPECT_DOUBLE_EQ(tail.explanation, 3 * 4.0) << "three decisions";
   EXPECT_EQ(tail.sensitivities, 0) << "none can be tried alone";
 }

@@ -71,8 +71,10 @@ TEST(SearchRecords, HoldWhatWasPutIn) {
 
 TEST(SearchRecords, HoldOutcomesAndRecipesAsJsonTexts) {
   Findings findings;
-  findings.compared.push_back(
-      {.target = "a", .result = Failure{FailureKind::kUnsupported, "no \"a\""}});
+  Compared& compared = findings.compared.emplace_back();
+  compared.target = "a";
+  compared.best = SpeedRatio{1.5, 1.4, 1.6};
+  compared.result = Failure{FailureKind::kUnsupported, "no \"a\""};
   findings.recipes.emplace_back().recipe.epochs = 7;
   const std::string record = ToRecord(findings);
   EXPECT_NE(
@@ -83,6 +85,7 @@ TEST(SearchRecords, HoldOutcomesAndRecipesAsJsonTexts) {
   EXPECT_NE(record.find(R"("recipe":"{\"batch\":128,)"), std::string::npos) << record;
   const Findings read = FindSearchRecords(Journal({record})).findings.value();
   EXPECT_EQ(read.compared.at(0).result.failure().detail, "no \"a\"");
+  EXPECT_EQ(read.compared.at(0).best.value().low, 1.4);
   EXPECT_EQ(read.recipes.at(0).recipe.epochs, 7);
 }
 
