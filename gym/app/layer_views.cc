@@ -1,6 +1,7 @@
 #include "gym/app/layer_views.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <utility>
 
 #include "cost/model/loss.h"
@@ -12,6 +13,10 @@ namespace {
 
 std::string Arrow(const std::string& before, const std::string& after) {
   return before + " > " + after;
+}
+
+std::string FileName(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
 }
 
 std::string OnSamples(const cost::Quality& quality) {
@@ -27,8 +32,7 @@ LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
     return found ? FormatLoss(name, found->value) : std::string("-");
   };
   LayerChart chart{.title = "Sensitivity",
-                   .after = cost::TitleOf(main) + " with this layer alone quantized",
-                   .columns = {}};
+                   .after = cost::TitleOf(main) + " with this layer alone quantized"};
   const std::vector<std::string> names = LossesOf(rows);
   for (const char* who : {"alone: ", "all others: "}) {
     for (const std::string& name : names) chart.columns.push_back(who + cost::TitleOf(name));
@@ -46,38 +50,79 @@ LayerChart SensitivityChart(const std::vector<SensitivityRow>& rows) {
   return chart;
 }
 
-}  // namespace
+/// Returns the bits of a layer's weights.
+double BitsOf(const QuantizedLayer& layer) {
+  if (layer.bits > 0) return static_cast<double>(layer.bits);
+  return layer.precision == Precision::kBF16 ? 16 : 32;
+}
 
-LayerView ViewOf(const QuantizeReport& report) {
+/// Charts the sizes of the weights, before and after, without a table.
+LayerChart SizeChart(const QuantizeReport& report) {
+  LayerChart chart{.title = "Size of the weights",
+                   .before = "in f32",
+                   .after = "kB, as quantized",
+                   .adds = true};
+  for (const QuantizedLayer& layer : report.layers) {
+    const auto count = report.weights.find(layer.name);
+    if (count == report.weights.end()) continue;
+    const double kilobits = static_cast<double>(count->second) * 1e-3;
+    chart.rows.push_back(
+        {.name = layer.name, .before = kilobits * 32 / 8, .after = kilobits * BitsOf(layer) / 8});
+  }
+  return chart;
+}
+
+/// Lists the layers, with a chart of the error of their outputs if something was fitted to samples.
+LayerChart LayersChart(const QuantizeReport& report) {
   const bool fitted =
       std::any_of(report.layers.begin(), report.layers.end(),
                   [](const QuantizedLayer& layer) { return layer.error_after.has_value(); });
-  LayerChart chart{.title = fitted ? "Error of each layer's outputs" : "Bits of the weights",
-                   .before = fitted ? "weights rounded to the nearest" : "32 (f32)",
-                   .after = fitted ? "error as a share of the outputs' variance" : "bits",
-                   .columns = {"precision", "weight bits", "output error", "runs in"}};
-  std::size_t quantized = 0;
+  LayerChart chart{.title = fitted ? "Error of each layer's outputs" : "Layers",
+                   .before = "weights rounded to the nearest",
+                   .after = "error as a share of the outputs' variance",
+                   .columns = {"precision", "weight bits", "runs in"}};
+  if (fitted) chart.columns.emplace_back("output error");
   for (const QuantizedLayer& layer : report.layers) {
-    if (layer.bits > 0) ++quantized;
     const auto achieved = report.achieved.find(layer.name);
-    const double bits = layer.bits > 0 ? static_cast<double>(layer.bits)
-                                       : (layer.precision == Precision::kBF16 ? 16.0 : 32.0);
     LayerRow row{.name = layer.name,
-                 .before = fitted ? layer.error_before : 32.0,
-                 .after = fitted ? layer.error_after : bits,
-                 .cells = {std::string(Name(layer.precision)), FormatSignificant(bits, 2),
-                           Arrow(FormatSignificant(layer.error_before, 3),
-                                 FormatSignificant(layer.error_after, 3)),
+                 .before = layer.error_before,
+                 .after = layer.error_after,
+                 .cells = {std::string(Name(layer.precision)), FormatSignificant(BitsOf(layer), 2),
                            achieved == report.achieved.end() ? "" : achieved->second}};
+    if (fitted) {
+      row.cells.push_back(
+          Arrow(FormatSignificant(layer.error_before, 3), FormatSignificant(layer.error_after, 3)));
+    }
     row.marked = achieved != report.achieved.end() && !achieved->second.empty() &&
                  achieved->second != Name(layer.precision);
     chart.rows.push_back(std::move(row));
   }
+  return chart;
+}
+
+/// Returns "; their 1.2 MB become 0.31 MB".
+std::string SizeText(const LayerChart& sizes) {
+  double before = 0;
+  double after = 0;
+  for (const LayerRow& row : sizes.rows) {
+    before += row.before.value_or(0) * 1e3;
+    after += row.after.value_or(0) * 1e3;
+  }
+  return before > 0 ? ": " + FormatBytes(before) + " become " + FormatBytes(after) : "";
+}
+
+}  // namespace
+
+LayerView ViewOf(const QuantizeReport& report) {
+  const auto quantized = std::count_if(report.layers.begin(), report.layers.end(),
+                                       [](const QuantizedLayer& layer) { return layer.bits > 0; });
+  LayerChart sizes = SizeChart(report);
   LayerView view{.tool = "quantize",
-                 .model = report.model,
+                 .model = FileName(report.model),
                  .summary = std::to_string(quantized) + " of " +
                             std::to_string(report.layers.size()) +
-                            " layers have quantized weights, for " + report.target + "."};
+                            " layers have quantized weights" + SizeText(sizes) + ", for " +
+                            report.target + "."};
   if (!report.not_finite.empty()) view.facts.push_back(report.not_finite + ".");
   if (report.kept && !report.kept->layers.kept.empty()) {
     view.facts.push_back(KeptText(*report.kept) + ".");
@@ -89,7 +134,8 @@ LayerView ViewOf(const QuantizeReport& report) {
     }
   }
   if (const auto text = PairsText(report)) view.facts.push_back(*text + ".");
-  view.charts.push_back(std::move(chart));
+  view.charts.push_back(std::move(sizes));
+  view.charts.push_back(LayersChart(report));
   if (!report.sensitivity) return view;
   view.facts.push_back(SensitivityText(*report.sensitivity) + ".");
   const std::string ranks = RankText(*report.sensitivity);
@@ -102,6 +148,7 @@ LayerView ViewOf(const PruneReport& report) {
   LayerChart chart{.title = "Multiply-adds of each layer",
                    .before = "before",
                    .after = "after, in millions",
+                   .adds = true,
                    .columns = {"channels", "millions of multiply-adds", "score kept",
                                "output error, refitted", "not pruned because"}};
   for (const PrunedLayer& layer : report.layers) {
@@ -123,7 +170,7 @@ LayerView ViewOf(const PruneReport& report) {
     return FormatPercent(whole > 0 ? part / whole : 1.0, 1);
   };
   LayerView view{.tool = "prune",
-                 .model = report.model,
+                 .model = FileName(report.model),
                  .summary = share(report.macs_kept, report.macs) + " of the multiply-adds and " +
                             share(report.bytes_kept, report.bytes) + " of the weights are kept."};
   if (report.quality) view.facts.push_back(OnSamples(*report.quality));
@@ -151,7 +198,7 @@ LayerView ViewOf(const DistillReport& report) {
          .cells = {Arrow(FormatSignificant(layer.before, 3), FormatSignificant(layer.after, 3))}});
   }
   LayerView view{.tool = "distill",
-                 .model = report.model,
+                 .model = FileName(report.model),
                  .summary = "Trained for " + std::to_string(report.epochs.size()) + " epochs."};
   if (!report.epochs.empty()) {
     view.facts.push_back("Loss " + FormatSignificant(report.epochs.front().loss, 3) +
@@ -168,7 +215,7 @@ LayerView ViewOf(const DistillReport& report) {
 LayerView ViewOf(const TrackReport& report) {
   LayerView view{
       .tool = "track",
-      .model = report.model,
+      .model = FileName(report.model),
       .summary = TrackVerdict(report),
       .facts = {"Tolerance: " + FormatSignificant(report.tolerance, 3) + " of a value's range."}};
   for (const cost::StageComparison& stage : report.stages) {

@@ -23,6 +23,7 @@
 #include "gym/app/command.h"
 #include "gym/app/keep_float.h"
 #include "gym/app/layer_views.h"
+#include "gym/app/layer_weights.h"
 #include "gym/app/not_finite.h"
 #include "gym/app/options.h"
 #include "gym/app/quality_print.h"
@@ -270,6 +271,7 @@ void Quantize(Options options, AppContext& context) {
                         .layers = model.layers,
                         .smoothed = model.smoothed,
                         .achieved = Achieved(executable, model, targets),
+                        .weights = LayerWeights(applied),
                         .kept = std::move(kept),
                         .has_vnni = DetectIsa().vnni};
   if (Fit(first, executable)) {

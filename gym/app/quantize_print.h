@@ -49,6 +49,7 @@ struct QuantizeReport {
   std::vector<QuantizedLayer> layers;
   std::vector<SmoothedValue> smoothed;
   std::map<std::string, std::string> achieved;  ///< by layer: precision that it runs in there
+  std::map<std::string, std::int64_t> weights;  ///< by layer: how many it has
   std::optional<KeptFloat> kept = {};           ///< if layers may stay in f32
   bool has_vnni = true;                         ///< of this machine
   std::optional<Judged> quality = {};           ///< if test samples were given

@@ -11,16 +11,17 @@ struct LayerRow {
   std::string name;
   std::optional<double> before = {};  ///< bars; absent or not finite = no bar
   std::optional<double> after;
-  std::vector<std::string> cells;  ///< one per column of the chart
-  bool marked = false;             ///< highlighted
+  std::vector<std::string> cells = {};  ///< one per column of the chart
+  bool marked = false;                  ///< highlighted
 };
 
 /// A chart with its table.
 struct LayerChart {
   std::string title;
-  std::string before = {};  ///< meaning of the pale bars; empty = none
-  std::string after;        ///< meaning of the bars in front of them
-  std::vector<std::string> columns;
+  std::string before = {};                ///< meaning of the pale bars; empty = none
+  std::string after = {};                 ///< meaning of the bars in front of them
+  bool adds = false;                      ///< numbers are parts of a whole: bytes, not errors
+  std::vector<std::string> columns = {};  ///< of the table; empty = no table
   std::vector<LayerRow> rows = {};
 };
 
@@ -34,8 +35,12 @@ struct LayerView {
 };
 
 /// Returns a self-contained HTML page with bars and a table for each chart. The page loads nothing
-/// and runs no script. The bars of a chart share one scale, from zero to its largest number, or a
-/// logarithmic one if most of them would be stubs; a sentence replaces bars that are all equal.
+/// and runs no script. A chart begins with its largest number. If it has many rows, bars are drawn
+/// of the marked and the largest ones, largest first; the last bar stands for the others: their sum
+/// if the numbers add up, else the largest of them. The bars share one scale, from zero to the
+/// largest number, or a logarithmic one if most of them would be stubs and they do not add up; a
+/// sentence replaces bars
+/// that are all equal, and nothing those that are all absent.
 [[nodiscard]] std::string RenderLayers(const LayerView& view);
 
 }  // namespace msc::gym

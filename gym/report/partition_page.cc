@@ -146,16 +146,18 @@ Html Rows(const PartitionView& view) {
         row.predicted_micros && row.measured_micros
             ? std::optional(*row.measured_micros / *row.predicted_micros - 1)
             : std::nullopt;
-    rows +=
-        Markup("<tr><td>", row.name, std::string(row.best ? " ★" : ""), "</td><td>", row.regions,
-               "</td><td>", Micros(row.predicted_micros), "</td><td>", Micros(row.measured_micros),
-               "</td><td>", FormatPercent(error, 1), "</td><td>", ratio, "</td></tr>");
+    rows += Markup("<tr><td class='long'>", row.name, std::string(row.best ? " ★" : ""),
+                   "</td><td class='num'>", row.regions, "</td><td class='num'>",
+                   Micros(row.predicted_micros), "</td><td class='num'>",
+                   Micros(row.measured_micros), "</td><td class='num'>", FormatPercent(error, 1),
+                   "</td><td class='long'>", ratio, "</td></tr>");
   }
   return Markup(
       "<section id='plans'><h2>Plans timed as whole models, interleaved</h2><div "
       "class='scroll'><table>"
-      "<thead><tr><th>plan</th><th>regions</th><th>sum of its regions</th><th>whole model</th>"
-      "<th>whole model against sum</th><th>ratio to the fastest single target, 95 % "
+      "<thead><tr><th>plan</th><th class='num'>regions</th><th class='num'>sum of its regions</th>"
+      "<th class='num'>whole model</th><th class='num'>whole against sum</th><th>ratio to the "
+      "fastest single target, 95 % "
       "interval</th></tr></thead><tbody>",
       rows, "</tbody></table></div></section>");
 }
@@ -165,18 +167,20 @@ Html Boxes(const PartitionView& view) {
   Html rows;
   for (std::size_t i = 0; i < view.boxes.size(); ++i) {
     const PartitionBox& box = view.boxes[i];
-    rows += Markup(
-        "<tr title='", Hover(box), "'><td>", i + 1,
-        "</td><td><span style='background:", colours.at(box.target), ";color:", std::string(kInk),
-        ";padding:0 6px;border-radius:4px'>", box.target, "</span></td><td>", Title(box),
-        box.nodes.size() > 1 ? " + " + std::to_string(box.nodes.size() - 1) : "", "</td><td>",
-        Micros(box.micros), "</td><td>", box.alternative.empty() ? "–" : box.alternative,
-        "</td><td>", Micros(box.alternative_micros), "</td><td>", box.why, "</td></tr>");
+    rows += Markup("<tr title='", Hover(box), "'><td>", i + 1,
+                   "</td><td><span style='background:", colours.at(box.target),
+                   ";color:", std::string(kInk), ";padding:0 6px;border-radius:4px'>", box.target,
+                   "</span></td><td class='long'>", Title(box),
+                   box.nodes.size() > 1 ? " + " + std::to_string(box.nodes.size() - 1) : "",
+                   "</td><td class='num'>", Micros(box.micros), "</td><td class='long'>",
+                   box.alternative.empty() ? "–" : box.alternative, "</td><td class='num'>",
+                   Micros(box.alternative_micros), "</td><td class='long'>", box.why, "</td></tr>");
   }
   return Markup(
       "<section id='table'><h2>Regions in order of execution</h2><div class='scroll'>"
-      "<table><thead><tr><th>#</th><th>target</th><th>nodes</th><th>measured alone</th>"
-      "<th>next best target</th><th>its time</th><th>why</th></tr></thead><tbody>",
+      "<table><thead><tr><th>#</th><th>target</th><th>nodes</th><th class='num'>measured "
+      "alone</th><th>next best target</th><th class='num'>its "
+      "time</th><th>why</th></tr></thead><tbody>",
       rows, "</tbody></table></div></section>");
 }
 
@@ -185,13 +189,14 @@ Html Turns(const PartitionView& view) {
   if (view.turns.empty()) return {};
   Html rows;
   for (const PartitionTurn& turn : view.turns) {
-    rows += Markup("<tr><td>", turn.tensor, "</td><td>", turn.from, "</td><td>", turn.to,
-                   "</td><td>", Micros(turn.micros), "</td></tr>");
+    rows += Markup("<tr><td class='long'>", turn.tensor, "</td><td>", turn.from, "</td><td>",
+                   turn.to, "</td><td class='num'>", Micros(turn.micros), "</td></tr>");
   }
   return Markup(
       "<section id='turns'><h2>Layout conversions of images between regions</h2><div "
       "class='scroll'><table>"
-      "<thead><tr><th>tensor</th><th>from</th><th>to</th><th>measured alone</th></tr></thead>"
+      "<thead><tr><th>tensor</th><th>from</th><th>to</th><th class='num'>measured "
+      "alone</th></tr></thead>"
       "<tbody>",
       rows, "</tbody></table></div></section>");
 }
@@ -218,12 +223,11 @@ std::string RenderPartition(const PartitionView& view) {
   if (!view.facts.empty()) {
     facts = Markup("<section id='facts'><h2>How it was found</h2><ul>", facts, "</ul></section>");
   }
-  return StaticPage(
-      view.model + " – partition",
-      Markup("<p class='over'>partition over targets · ", view.machine, "</p><h1>", view.model,
-             "</h1><p class='verdict'>", view.summary,
-             "</p><section><h2>Regions by target</h2><div class='scroll'>", Drawing(view),
-             "</div></section>", Rows(view), Boxes(view), Turns(view), facts));
+  return StaticPage(view.model + " – partition",
+                    Markup("<p class='over'>partition over targets · ", view.machine, "</p><h1>",
+                           view.model, "</h1><p class='verdict'>", view.summary, "</p>", Rows(view),
+                           "<section><h2>Regions by target</h2><div class='scroll'>", Drawing(view),
+                           "</div></section>", Boxes(view), Turns(view), facts));
 }
 
 std::string PartitionDot(const PartitionView& view) {

@@ -346,7 +346,7 @@ class Track(e2e.SearchTest):
                          names[:2])
         text = e2e.read(page).decode()
         self.assertEqual(text.count("<tr><td class='name'>"), 2)
-        self.assertIn("<svg class='bars'", text)
+        self.assertIn("<table class='bars'>", text)
 
         # An artefact is compared with its own strategy.
         pruned, artefact = self.at("pruned.json"), self.at("artefact")

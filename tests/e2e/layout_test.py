@@ -64,6 +64,10 @@ class Layout(e2e.SearchTest):
         self.succeed("search", self.write("config.json", config), "--out", run)
         page = os.path.join(run, "report.html")
         self.check(page)
+        both = self.at("both.html")
+        self.succeed("report", run, run, "--out", both)
+        self.check(both)
+        page_faults.show(self.tab, page, "wide")
         # All pictures are seen, and all links of the page lead somewhere.
         wide = "Array.from(document.images, (each) => each.complete && each.naturalWidth > 4)"
         pictures = self.tab.value(wide)
@@ -95,6 +99,13 @@ class Layout(e2e.SearchTest):
         page = self.at("quantize.html")
         self.succeed("quantize", model, "--calibration", data, "--samples", "32", "--page", page, "--out",
                      self.at("strategy.json"), *e2e.ANY_MODEL)
+        self.check(page)
+        page = self.at("sensitivity.html")
+        self.succeed("quantize", model, "--calibration", data, "--samples", "32", "--page", page, "--test", data,
+                     "--test-samples", "32", "--sensitivity", self.at("sensitivity.csv"), *e2e.ANY_MODEL)
+        self.check(page)
+        page = self.at("prune.html")
+        self.succeed("prune", model, "--macs", "0.5", "--page", page, "--save-plan", self.at("plan.json"))
         self.check(page)
         page = self.at("track.html")
         done = self.succeed("track", model, "--targets", "native", "--random", "3", "--page", page)

@@ -35,7 +35,7 @@ class Quantize(e2e.ShippedModelTest):
         with open(page, encoding="utf-8") as file:
             text = file.read()
         self.assertEqual(text.count("<td class='name'>"), len(made["layers"]))
-        self.assertIn("<svg class='bars'", text)
+        self.assertIn("<table class='bars'>", text)
         # The artefact says what its layers run in; so did the table.
         artefact = self.at("artefact")
         self.succeed("compile", self.model, "--strategy", plan, "--out", artefact)

@@ -425,9 +425,9 @@ TEST_F(ReportInABrowser, ShowsTheLayersOfATool) {
                  {.title = "Nothing", .before = "", .after = "none", .columns = {}, .rows = {}}}};
   const Visit visit = Open(folder_, RenderLayers(view));
   ASSERT_EQ(visit.status, 0);
-  EXPECT_NE(visit.dom.find("width=\"560.00\" height=\"16\""), std::string::npos)
+  EXPECT_NE(visit.dom.find("class=\"before\" style=\"width:100.00%\""), std::string::npos)
       << "the largest bar is as long as can be";
-  EXPECT_NE(visit.dom.find("width=\"140.00\" height=\"10\""), std::string::npos)
+  EXPECT_NE(visit.dom.find("class=\"after\" style=\"width:25.00%\""), std::string::npos)
       << "a quarter of it";
   EXPECT_NE(visit.dom.find("<td class=\"name\">fc \"&lt;b&gt;\"</td><td class=\"long\">4</td>"),
             std::string::npos)
