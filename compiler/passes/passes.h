@@ -29,6 +29,11 @@ bool FoldBatchNorm(Graph& graph);
 /// becomes x + b / s. Computes in double and rounds once.
 bool FoldIntoNextLayer(Graph& graph);
 
+/// Folds Pad with zeros of the axes behind the channels into the pads of every Conv that reads it
+/// (ONNX operator pages Pad-13, Conv-11). Leaves a Conv with auto_pad alone, and one that would
+/// have windows of zeros only.
+bool FoldPadding(Graph& graph);
+
 /// Removes nodes and constants on which no graph output depends. Keeps graph inputs.
 bool RemoveDeadCode(Graph& graph);
 

@@ -34,6 +34,7 @@ std::vector<Pass> CanonicalPasses() {
       {"lift_vector_products", LiftVectorProducts},
       {"fold_batch_norm", FoldBatchNorm},
       {"fold_into_next_layer", FoldIntoNextLayer},
+      {"fold_padding", FoldPadding},
       {"recognize_activations", RecognizeActivations},
       {"recognize_layer_norm", RecognizeLayerNorm},
       {"recognize_global_pools", RecognizeGlobalPools},
