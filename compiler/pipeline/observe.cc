@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/ir/sample_axes.h"
+#include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
@@ -76,15 +78,25 @@ class Watched {
       places_.emplace_back(false, known - computed_.begin());
       if (known == computed_.end()) computed_.push_back(name);
     }
+    is_last_.resize(places_.size());
+    std::set<std::size_t> later;
+    for (std::size_t i = places_.size(); i-- > 0;) {
+      is_last_[i] = !places_[i].first && later.insert(places_[i].second).second;
+    }
   }
   /// Returns the names of the values to compute, each once.
   [[nodiscard]] const std::vector<std::string>& computed() const { return computed_; }
   /// Returns all values, from the inputs and from the computed ones.
   [[nodiscard]] std::vector<Tensor> Seen(const std::vector<Tensor>& given,
-                                         const std::vector<Tensor>& made) const {
+                                         std::vector<Tensor> made) const {
     std::vector<Tensor> seen;
-    for (const auto& [is_input, index] : places_) {
-      seen.push_back(is_input ? given.at(index) : made.at(index));
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const auto [is_input, index] = places_[i];
+      if (is_last_[i]) {
+        seen.push_back(std::move(made.at(index)));
+      } else {
+        seen.push_back(is_input ? given.at(index) : made.at(index));
+      }
     }
     return seen;
   }
@@ -93,7 +105,45 @@ class Watched {
   std::vector<std::string> computed_;
   // For each value: whether it is an input, and its index among those or among computed_.
   std::vector<std::pair<bool, std::size_t>> places_;
+  std::vector<bool> is_last_;  // of each: whether no later one is the same computed value
 };
+
+/// Most bytes that the values of a batch may take.
+constexpr double kMostBytes = 256.0 * (1U << 20U);
+
+/// Returns about how many bytes the values of a batch take, which `graph` computes from `inputs`:
+/// its outputs are held twice, in the arena and for the visitor, and at least two other values at
+/// once. 0 if shapes are not known.
+double BytesOf(Graph graph, std::span<const Tensor> inputs) {
+  InferTypes(graph, BindingsFor(graph, inputs));
+  const auto bytes_of = [&](ValueId id) {
+    const ValueType& type = graph.type(id);
+    const auto dims = type.shape ? StaticDims(*type.shape) : std::nullopt;
+    return dims ? static_cast<double>(ElementCount(*dims)) *
+                      static_cast<double>(ByteSize(type.dtype))
+                : 0.0;
+  };
+  double largest = 0;
+  for (const NodeId id : graph.order()) {
+    for (const ValueId value : graph.node(id).outputs) {
+      if (value != kNoValue) largest = std::max(largest, bytes_of(value));
+    }
+  }
+  double bytes = 2 * largest;
+  for (const ValueId value : graph.outputs()) bytes += 2 * bytes_of(value);
+  return bytes;
+}
+
+/// Returns how many of `count` samples to run at a time, at most `most`, so that the values of a
+/// batch fit into kMostBytes. `one` are inputs that hold one sample.
+std::int64_t FittingBatch(const Graph& graph, const std::vector<std::string>& values,
+                          std::span<const Tensor> one, std::int64_t count, std::int64_t most) {
+  const double bytes = BytesOf(PartFor(graph, values), one);
+  if (bytes > 0) {
+    most = std::min(most, static_cast<std::int64_t>(std::max(1.0, kMostBytes / bytes)));
+  }
+  return EvenBatch(count, most);
+}
 
 Executable CompileFor(const Graph& graph, const std::vector<std::string>& values,
                       const CalibrationRun& run, const TargetRegistry& registry,
@@ -121,8 +171,12 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
   const std::optional<std::int64_t> fixed = FixedBatch(canonical);
   for (std::int64_t begin = 0; begin < count;) {
     const std::int64_t end = samples.GroupEnd(begin);
-    const std::int64_t batch = fixed.value_or(EvenBatch(end - begin, run.batch));
+    std::int64_t batch = fixed.value_or(EvenBatch(end - begin, run.batch));
     if (batch > end - begin) RejectFew(batch, end - begin, end - begin < count);
+    if (!fixed && batch > 1 && !watched.computed().empty()) {
+      batch = FittingBatch(canonical, watched.computed(),
+                           InputsOfRows(layout, samples.Read(begin, 1)), end - begin, run.batch);
+    }
     std::optional<Executable> executable;
     std::int64_t size = 0;  // of the current batch
     std::int64_t first = begin;

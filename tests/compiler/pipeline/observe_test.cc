@@ -112,6 +112,37 @@ TEST(Observe, GivesTheModelItsOwnAxesOfSamples) {
   EXPECT_EQ(shapes("[3]", {.counting = SampleCounting::kWhole}), std::vector<Dims>(5, Dims{3}));
 }
 
+TEST(Observe, RunsFewerSamplesAtATimeIfValuesAreLarge) {
+  // 4 MiB a sample, held twice, beside two others of this size.
+  Graph graph = ParseGraph(R"(graph net {
+  input %x : f32[n,1]
+  const %w : f32[1,1048576] = random 1
+  %y = MatMul(%x, %w) @wide
+  output %y
+})");
+  InferTypes(graph);
+  Seen seen;
+  ObserveValues(graph, std::vector<std::string>{"y"}, CountingSamples(32, {1}),
+                {.target = "reference"}, Targets(),
+                [&](std::int64_t first, std::span<const Tensor> values) {
+                  seen.push_back({first, values[0].dims().at(0)});
+                });
+  EXPECT_EQ(seen, (Seen{{0, 16}, {16, 16}}));
+}
+
+TEST(Observe, ShowsAValueAsOftenAsItIsNamed) {
+  const Graph graph = Net("n");
+  const CountingSamples samples(4, {3});
+  ObserveValues(graph, std::vector<std::string>{"r1", "x", "r1", "x", "y"}, samples,
+                {.target = "reference"}, Targets(),
+                [&](std::int64_t /*first*/, std::span<const Tensor> values) {
+                  EXPECT_EQ(values[0].dims(), (Dims{4, 4}));
+                  EXPECT_EQ(values[0], values[2]);
+                  EXPECT_EQ(values[1], values[3]);
+                  EXPECT_EQ(values[4].dims(), (Dims{4, 2}));
+                });
+}
+
 /// Samples of two sizes.
 class TwoSizes final : public SampleSource {
  public:
