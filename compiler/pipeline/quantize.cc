@@ -85,6 +85,13 @@ std::vector<QuantizedLayer> MakeRows(const std::vector<QuantizableLayer>& layers
   return rows;
 }
 
+/// Returns what reports the progress of one stage.
+std::function<void(double)> StageOf(const QuantizeProgress& progress, const std::string& what) {
+  return [&progress, what](double share) {
+    if (progress) progress(what, share);
+  };
+}
+
 /// Returns whether the target rejects the layer, or a conversion of a value that it reads.
 bool Refuses(const Target& target, const Graph& lowered, NodeId layer) {
   if (!target.Supports(lowered, layer)) return true;
@@ -100,56 +107,84 @@ bool Refuses(const Target& target, const Graph& lowered, NodeId layer) {
 
 }  // namespace
 
-QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
-                             const SampleSource& samples, const QuantizeOptions& options,
-                             const CalibrationRun& run, const TargetRegistry& registry,
-                             const QuantizeProgress& progress) {
-  const auto stage = [&](const std::string& what) {
-    return [&progress, what](double share) {
-      if (progress) progress(what, share);
-    };
-  };
+Quantizer::Quantizer(const Graph& canonical, const Strategy& base, const SampleSource& samples,
+                     const QuantizeOptions& options, const CalibrationRun& run,
+                     const TargetRegistry& registry, const QuantizeProgress& progress)
+    : canonical_(canonical),
+      base_(base),
+      samples_(samples),
+      run_(run),
+      registry_(registry),
+      equalize_(options.equalize),
+      smooth_(options.smooth) {
   Strategy start = base;
   start.quantize = {};
-  Graph graph = ApplyStrategy(canonical, start);
-  // Weights that differ from those of this graph are stored as fitted.
-  Graph plain = canonical;
-  ApplyPrunePlan(base.prune, plain);
-
-  QuantizedModel result{.strategy = base};
-  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
-  if (layers.empty()) throw UserError(WhyNoQuantizableLayers(graph));
-  result.layers = MakeRows(layers, options);
+  graph_ = ApplyStrategy(canonical, start);
+  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph_);
+  if (layers.empty()) throw UserError(WhyNoQuantizableLayers(graph_));
+  (void)MakeRows(layers, options);  // reject wrong options before a long run
   // Both change ranges of activations, so these are observed after them.
-  if (options.equalize) EqualizeLayers(graph);
+  if (options.equalize) EqualizeLayers(graph_);
   if (options.smooth) {
-    result.smoothed = SmoothLayers(samples, options, run, registry, graph, stage("smooth"));
+    smoothed_ = SmoothLayers(samples, options, run, registry, graph_, StageOf(progress, "smooth"));
   }
+  calibrator_ = ObserveActivations(graph_, samples, run, registry, StageOf(progress, "calibrate"));
+}
+
+QuantizedModel Quantizer::Decide(const QuantizeOptions& options, Graph& graph,
+                                 const QuantizeProgress& progress) const {
+  Check(options.equalize == equalize_ && options.smooth == smooth_,
+        "a model is quantized with the rescaling that it was observed with");
+  // Weights that differ from those of this graph are stored as fitted.
+  Graph plain = canonical_;
+  ApplyPrunePlan(base_.prune, plain);
+  QuantizedModel result{.strategy = base_, .smoothed = smoothed_};
+  const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
+  result.layers = MakeRows(layers, options);
   const std::map<std::string, TensorScale> scales =
-      ObserveActivations(graph, samples, run, registry, stage("calibrate"))
-          .Scales(options.scales, options.tensor_scales);
+      calibrator_->Scales(options.scales, options.tensor_scales);
 
   QuantizePlan& plan = result.strategy.quantize;
   plan = {};
   for (const QuantizedLayer& row : result.layers) plan.layers[row.name] = row.precision;
   plan.activations = ScalesNeeded(layers, plan.layers, scales);
   // Rounding comes last, as it depends on the scales of activations.
-  const RoundingRun rounding{samples, options, run, registry, scales};
-  RoundWeights(rounding, plan, graph, result.layers, stage("round weights"));
-  const auto pairs = CheckPairs(plan, graph, samples, run, registry);
+  const RoundingRun rounding{samples_, options, run_, registry_, scales};
+  RoundWeights(rounding, plan, graph, result.layers, StageOf(progress, "round weights"));
+
+  result.strategy.model_hash = GraphHash(canonical_);
+  result.strategy.fit = {};
+  FittedWeights fitted = ChangedConstants(plain, graph);
+  if (!fitted.weights.empty()) {
+    result.strategy.fit.samples = SamplesHash(samples_, options, run_);
+    SetFitted(std::move(fitted), result.strategy);
+  }
+  return result;
+}
+
+QuantizedModel Quantizer::Quantize(const QuantizeOptions& options,
+                                   const QuantizeProgress& progress) const {
+  Graph graph = graph_;
+  QuantizedModel result = Decide(options, graph, progress);
+  const auto pairs = CheckPairs(result.strategy.quantize, graph, samples_, run_, registry_);
   for (QuantizedLayer& row : result.layers) {
     const auto found = pairs.find(row.name);
     if (found != pairs.end()) row.pairs = found->second;
   }
-
-  result.strategy.model_hash = GraphHash(canonical);
-  result.strategy.fit = {};
-  FittedWeights fitted = ChangedConstants(plain, graph);
-  if (!fitted.weights.empty()) {
-    result.strategy.fit.samples = SamplesHash(samples, options, run);
-    SetFitted(std::move(fitted), result.strategy);
-  }
   return result;
+}
+
+Strategy Quantizer::Plan(const QuantizeOptions& options, const QuantizeProgress& progress) const {
+  Graph graph = graph_;
+  return Decide(options, graph, progress).strategy;
+}
+
+QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
+                             const SampleSource& samples, const QuantizeOptions& options,
+                             const CalibrationRun& run, const TargetRegistry& registry,
+                             const QuantizeProgress& progress) {
+  return Quantizer(canonical, base, samples, options, run, registry, progress)
+      .Quantize(options, progress);
 }
 
 std::map<std::string, std::vector<Precision>> FindUnsupportedPrecisions(

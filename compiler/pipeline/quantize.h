@@ -105,9 +105,10 @@ struct QuantizedModel {
 /// Called with the name of the current stage and the fraction done, in [0, 1].
 using QuantizeProgress = std::function<void(const std::string&, double)>;
 
-/// Quantizes a model: chooses scales, weight grids and, if options request it, new weights and
-/// biases, which the strategy contains as fitted weights. The stages are equalization, smoothing,
-/// calibration, and then, layer by layer, with inputs quantized as decided so far:
+/// Quantizes a model in one or several ways after observing it once on samples: chooses scales,
+/// weight grids and, if options request it, new weights and biases, which the strategy contains as
+/// fitted weights. The stages are equalization, smoothing, calibration, and then, layer by layer,
+/// with inputs quantized as decided so far:
 ///   reconstruct   weights and bias that bring the layer closest, over the samples, to what it
 ///                 computed in f32, by ridge regression (behind the residual, if one is added)
 ///   grid          scales of the weights; "mse" weighs errors by the inputs' second moments if
@@ -115,8 +116,41 @@ using QuantizeProgress = std::function<void(const std::string&, double)>;
 ///   rounding      see WeightRounding
 ///   correct_bias  adds the mean error of the outputs to the bias
 /// A layer whose error these do not reduce keeps its weights. `base` gives channels and fitted
-/// weights to start from; its precisions are replaced. Deterministic. UserError if options name
-/// unknown layers, and as ObserveValues.
+/// weights to start from; its precisions are replaced. Deterministic. Memory does not depend on the
+/// number of samples.
+class Quantizer {
+ public:
+  /// Runs the stages up to calibration, for all options that agree with `options` in `equalize` and
+  /// `smooth`. All references outlive the object. UserError as ObserveValues, and if the model has
+  /// no layer to quantize.
+  Quantizer(const Graph& canonical, const Strategy& base, const SampleSource& samples,
+            const QuantizeOptions& options, const CalibrationRun& run,
+            const TargetRegistry& registry, const QuantizeProgress& progress = {});
+  /// Runs the other stages. Without methods that fit weights to samples, only one batch of samples
+  /// is run, for QuantizedLayer::pairs. UserError if options name unknown layers or values.
+  [[nodiscard]] QuantizedModel Quantize(const QuantizeOptions& options,
+                                        const QuantizeProgress& progress = {}) const;
+  /// Returns the strategy of Quantize(options), without running that batch.
+  [[nodiscard]] Strategy Plan(const QuantizeOptions& options,
+                              const QuantizeProgress& progress = {}) const;
+
+ private:
+  [[nodiscard]] QuantizedModel Decide(const QuantizeOptions& options, Graph& graph,
+                                      const QuantizeProgress& progress) const;
+
+  const Graph& canonical_;
+  const Strategy& base_;
+  const SampleSource& samples_;
+  CalibrationRun run_;
+  const TargetRegistry& registry_;
+  bool equalize_;
+  bool smooth_;
+  std::vector<SmoothedValue> smoothed_;
+  Graph graph_;  ///< with the channels and weights of base, equalized and smoothed
+  std::optional<Calibrator> calibrator_;
+};
+
+/// Quantizes a model in one way: Quantizer with Quantize. UserError as both.
 [[nodiscard]] QuantizedModel QuantizeModel(const Graph& canonical, const Strategy& base,
                                            const SampleSource& samples,
                                            const QuantizeOptions& options,

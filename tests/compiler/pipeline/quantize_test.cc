@@ -356,6 +356,29 @@ TEST_F(Quantize, IsReplayedFromFilesAndStartsFromWhatThereIs) {
   EXPECT_FALSE(further.strategy.fit.values->weights.empty());
 }
 
+TEST_F(Quantize, QuantizesInSeveralWaysAfterObservingOnce) {
+  QuantizeOptions options;
+  options.equalize = true;
+  const Strategy base = Base();
+  const TensorSamples samples(samples_);
+  const Quantizer quantizer(graph_, base, samples, options, kRun, targets_);
+  std::set<double> scales;
+  for (const std::string method : {"minmax", "percentile", "mse"}) {
+    options.scales.method = method;
+    const Strategy plan = quantizer.Plan(options);
+    EXPECT_EQ(plan, Run(options).strategy) << method;
+    EXPECT_EQ(plan, quantizer.Quantize(options).strategy) << method;
+    scales.insert(plan.quantize.activations.at("x").scale);
+  }
+  EXPECT_GE(scales.size(), 2U);
+  options.rounding = "gptq";
+  const QuantizedModel fitted = quantizer.Quantize(options);
+  EXPECT_EQ(fitted.strategy, Run(options).strategy);
+  EXPECT_TRUE(fitted.layers.at(0).error_after);
+  options.equalize = false;
+  EXPECT_THROW((void)quantizer.Plan(options), InternalError);
+}
+
 TEST_F(Quantize, RefusesWhatDoesNotFit) {
   const auto refusal = [&](const std::vector<Tensor>& samples, const QuantizeOptions& options) {
     return Refusal([&] {
