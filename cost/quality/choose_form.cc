@@ -67,9 +67,8 @@ OutputForm OfVectors(const Output& output, std::int64_t axis) {
   const bool steps = output.tensor.size() != dims[0] * size;
   const Look look = LookAt(RowsAlong(output.tensor, axis));
   const bool is_last = axis + 1 == output.rank();
-  const OutputForm classes{.kind = OutputKind::kLogits, .axis = axis};
-  const OutputForm numbers{.kind =
-                               steps && is_last ? OutputKind::kSeries : OutputKind::kRegression};
+  OutputForm classes{.kind = OutputKind::kLogits, .axis = axis};
+  OutputForm numbers{.kind = steps && is_last ? OutputKind::kSeries : OutputKind::kRegression};
   // Embeddings lie along the last axis, behind which others may have one entry.
   OutputForm vectors{.kind = OutputKind::kEmbedding, .axis = axis};
   if (steps && !is_last) vectors = numbers;
@@ -124,7 +123,7 @@ bool IsLikeAnInput(const Output& output, std::int64_t axis) {
 
 /// The form of maps whose end is not known.
 OutputForm OfMaps(const Output& output) {
-  const OutputForm numbers{.kind = OutputKind::kRegression};
+  OutputForm numbers{.kind = OutputKind::kRegression};
   const NameHint hint = output.hint();
   if (hint == NameHint::kNumbers || hint == NameHint::kEmbedding) return numbers;
   if (output.end.function == EndFunction::kCorrection) return numbers;
@@ -136,7 +135,7 @@ OutputForm OfMaps(const Output& output) {
   if (channels <= 1) return OfSingleNumbers(output);
   const Look look = LookAt(RowsAlong(output.tensor, axis));
   if (look.probabilities) return {.kind = OutputKind::kProbabilities, .axis = axis};
-  const OutputForm classes{.kind = OutputKind::kLogits, .axis = axis};
+  OutputForm classes{.kind = OutputKind::kLogits, .axis = axis};
   if (hint == NameHint::kClasses || hint == NameHint::kMask) return classes;
   // Classes compete; the colours of an image rise and fall together.
   constexpr double kCompete = -0.2;
@@ -279,6 +278,10 @@ OutputForm FormOf(const std::string& name, const Graph& graph, ValueId value,
   return FormOf({.name = name, .graph = graph, .tensor = tensor, .end = end});
 }
 
+[[noreturn]] void RefuseName(const std::string& name, const std::string& known) {
+  throw UserError("the model has no output '" + name + "'; it has " + known);
+}
+
 }  // namespace
 
 OutputForms ChooseForms(const Graph& graph, std::span<const Tensor> outputs,
@@ -295,7 +298,7 @@ OutputForms ChooseForms(const Graph& graph, std::span<const Tensor> outputs,
   }
   for (const auto& [name, form] : given) {
     if (std::ranges::find(forms, name, &NamedForm::name) == forms.end()) {
-      throw UserError("the model has no output '" + name + "'; it has " + known);
+      RefuseName(name, known);
     }
   }
   FindBoxes(outputs, given, forms);

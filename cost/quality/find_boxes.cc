@@ -169,6 +169,11 @@ bool TakeScores(const Outputs& all, std::size_t boxes, std::span<const Tensor> o
   return true;
 }
 
+[[noreturn]] void RefusePart(const std::string& boxes, const std::string& part) {
+  throw UserError("output '" + boxes + "' cannot have its scores or classes in '" + part +
+                  "'; name another output of the model");
+}
+
 }  // namespace
 
 std::optional<OutputForm> AsCandidates(const Tensor& tensor, std::int64_t axis) {
@@ -233,8 +238,7 @@ void CheckBoxes(const OutputForms& forms) {
       if (part.empty()) continue;
       const auto it = std::ranges::find(forms, part, &NamedForm::name);
       if (it == forms.end() || part == name || HasScoresElsewhere(it->form)) {
-        throw UserError("output '" + name + "' cannot have its scores or classes in '" + part +
-                        "'; name another output of the model");
+        RefusePart(name, part);
       }
     }
   }
