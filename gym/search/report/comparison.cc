@@ -12,6 +12,7 @@
 #include "gym/search/config.h"
 #include "gym/search/findings.h"
 #include "gym/search/record.h"
+#include "gym/search/report/axes.h"
 #include "gym/search/report/text.h"
 #include "gym/search/run_paths.h"
 #include "gym/study/front.h"
@@ -51,6 +52,7 @@ Read ReadOne(const std::string& folder) {
   read.run = {
       .name = NameOf(folder), .agent = config.agent, .env = config.env, .seed = config.seed};
   FeasibleFront front(objective);
+  const double scale = AxisOf(objective.minimize.front(), read.setup).scale;
   double seconds = 0;
   for (const Trial& trial : ReadStudy(journal.records).trials) {
     // Repeated trials copy earlier results and took no time.
@@ -61,7 +63,7 @@ Read ReadOne(const std::string& folder) {
     read.run.repeated += trial.repeated ? 1 : 0;
     (void)front.Add(trial);
     if (IsFeasible(objective, trial)) {
-      compared.value = ObjectiveValues(objective, trial.evaluation).front();
+      compared.value = ObjectiveValues(objective, trial.evaluation).front() / scale;
     }
   }
   read.run.volume = front.Volume();
@@ -94,7 +96,8 @@ std::vector<std::string> WriteComparison(const std::vector<std::string>& folders
   view.model = std::filesystem::path(first->config.model).filename().string();
   view.created = NowText();
   view.tool = std::string("mscgym ") + MSC_VERSION;
-  view.metric = objective.minimize.front();
+  const ReportAxis axis = AxisOf(objective.minimize.front(), *first);
+  view.metric = axis.title + (axis.unit.empty() ? "" : " (" + axis.unit + ")");
   view.constraint = ConstraintText(first->config.objective);
   WriteFileAtomic(file, RenderComparison(view));
   return losses;
