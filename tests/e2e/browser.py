@@ -126,9 +126,10 @@ class Browser:
                                        "Log.entryAdded")]
 
     def requested(self):
-        """Addresses that the page had, or tried to have, from anywhere."""
-        return [event["params"]["request"]["url"] for event in self.events
+        """Addresses that the page had, or tried to have, from anywhere but itself."""
+        urls = [event["params"]["request"]["url"] for event in self.events
                 if event["method"] == "Network.requestWillBeSent"]
+        return [url for url in urls if not url.startswith("data:")]
 
     def read_aloud(self):
         """Role, name and whether Tab reaches it, of all that a screen reader is told of."""
