@@ -210,6 +210,12 @@ Html Table(const LayerChart& chart) {
                 rows, "</tbody></table></div>");
 }
 
+Html Badge(const std::optional<LayerMark>& mark) {
+  if (!mark) return {};
+  return Markup("<span class='badge ", std::string(mark->bad ? "bad" : "good"), "'>",
+                std::string(mark->bad ? "\xE2\x9C\x97 " : "\xE2\x9C\x93 "), mark->text, "</span> ");
+}
+
 }  // namespace
 
 std::string RenderLayers(const LayerView& view) {
@@ -220,9 +226,10 @@ std::string RenderLayers(const LayerView& view) {
     charts +=
         Markup("<section><h2>", chart.title, "</h2>", Drawing(chart), Table(chart), "</section>");
   }
-  return StaticPage(view.model + " \xE2\x80\x93 " + view.tool,
-                    Markup("<p class='over'>mscgym ", view.tool, "</p><h1>", view.model,
-                           "</h1><p class='verdict'>", view.summary, "</p>", facts, charts));
+  return StaticPage(
+      view.model + " \xE2\x80\x93 " + view.tool,
+      Markup("<p class='over'>mscgym ", view.tool, "</p><h1>", view.model,
+             "</h1><p class='verdict'>", Badge(view.mark), view.summary, "</p>", facts, charts));
 }
 
 }  // namespace msc::gym

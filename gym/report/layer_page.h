@@ -25,11 +25,18 @@ struct LayerChart {
   std::vector<LayerRow> rows = {};
 };
 
+/// A badge before the summary: red if `bad`, else green.
+struct LayerMark {
+  std::string text;
+  bool bad = false;
+};
+
 /// The effect of a tool on each layer of a model, for people.
 struct LayerView {
   std::string tool;  ///< "quantize"
   std::string model;
-  std::string summary;                  ///< one sentence: the result
+  std::string summary;                  ///< the result in a sentence, or a few lines
+  std::optional<LayerMark> mark = {};   ///< whether the result is what was asked for
   std::vector<std::string> facts = {};  ///< lines below it
   std::vector<LayerChart> charts = {};
 };
