@@ -55,6 +55,52 @@ double BitsOf(const QuantizedLayer& layer) {
   if (layer.bits > 0) return static_cast<double>(layer.bits);
   return layer.precision == Precision::kBF16 ? 16 : 32;
 }
+/// Charts the relative error of each output of each stage; all losses are in the table.
+LayerChart OutputsChart(const OutputsReport& outputs) {
+  LayerChart chart{.title = "Outputs of each stage against those of the baseline",
+                   .after = "relative error",
+                   .columns = {"kind"}};
+  std::vector<std::string> losses;
+  for (const cost::LossInfo& loss : cost::kLosses) {
+    const std::string name(loss.name);
+    const bool measured = std::ranges::any_of(outputs.stages, [&](const StageOutputs& stage) {
+      return stage.judged.quality.Loss(name).has_value();
+    });
+    if (!measured) continue;
+    losses.push_back(name);
+    chart.columns.emplace_back(loss.title);
+  }
+  for (const StageOutputs& stage : outputs.stages) {
+    if (!stage.judged.failure.empty()) {
+      LayerRow row{.name = stage.stage, .after = {}, .cells = {stage.judged.failure}};
+      row.cells.resize(chart.columns.size());
+      row.marked = true;
+      chart.rows.push_back(std::move(row));
+    }
+    for (const cost::OutputQuality& output : stage.judged.quality.outputs) {
+      LayerRow row{.name = stage.stage + ": " + output.name,
+                   .after = {},
+                   .cells = {StringForm<OutputKind>::Write(output.kind)}};
+      for (const std::string& name : losses) {
+        const auto loss = output.losses.find(name);
+        row.cells.push_back(loss == output.losses.end() ? "" : FormatLoss(name, loss->second));
+      }
+      const auto error = output.losses.find(std::string(cost::kRelativeError));
+      if (error != output.losses.end()) row.after = error->second.value;
+      row.marked = !stage.hold();
+      chart.rows.push_back(std::move(row));
+    }
+  }
+  return chart;
+}
+
+/// Returns the badge of a result; none if its outputs were not judged and nothing else is wrong.
+std::optional<LayerMark> MarkOf(const TrackReport& report) {
+  const std::string complaint = TrackComplaint(report);
+  if (!complaint.empty()) return LayerMark{.text = complaint, .bad = true};
+  if (report.outputs.stages.empty()) return std::nullopt;
+  return LayerMark{.text = "outputs hold"};
+}
 
 /// Charts the sizes of the weights, before and after, without a table.
 LayerChart SizeChart(const QuantizeReport& report) {
@@ -217,7 +263,14 @@ LayerView ViewOf(const TrackReport& report) {
       .tool = "track",
       .model = FileName(report.model),
       .summary = TrackVerdict(report),
+      .mark = MarkOf(report),
       .facts = {"Tolerance: " + FormatSignificant(report.tolerance, 3) + " of a value's range."}};
+  if (report.random) view.facts.emplace_back(kRandomNote);
+  for (const StageOutputs& stage : report.outputs.stages) {
+    if (stage.judged.quality.metrics.empty()) continue;
+    view.facts.push_back("'" + stage.stage + "': " + QualityText(stage.judged.quality) + ".");
+  }
+  if (!report.outputs.stages.empty()) view.charts.push_back(OutputsChart(report.outputs));
   for (const cost::StageComparison& stage : report.stages) {
     LayerChart chart{.title = stage.stage + " against " + stage.reference,
                      .after = "largest error of each value, as a share of its range",

@@ -204,19 +204,20 @@ void AddFormOptions(CLI::App& command, cost::DataConfig& data) {
              "seed of a random order, for a random subset of the samples; 0 = order of the file");
 }
 
-void AddJudgeOptions(CLI::App& command, JudgeOptions& options) {
+void AddJudgeOptions(CLI::App& command, JudgeOptions& options, const std::string& samples) {
   AddTaken(command, "--output",
            "what an output is, where it is found wrongly: NAME=logits, NAME=ctc:axis=2,blank=0 "
            "(docs/quality.md); may be repeated",
            [&outputs = options.outputs](const std::string& text) { ReadOutput(text, outputs); });
   AddTaken(command, "--metric",
-           "metric of your own on --test: NAME=lower:COMMAND, or higher, whichever is better, such "
-           "as \"wer=lower:python3 wer.py\" (docs/metrics.md); may be repeated",
+           "metric of your own on " + samples +
+               ": NAME=lower:COMMAND, or higher, whichever is better, such as \"wer=lower:python3 "
+               "wer.py\" (docs/metrics.md); may be repeated",
            [&metrics = options.metrics](const std::string& text) { ReadMetric(text, metrics); });
   command
       .add_option("--guard-disagreement", options.guard.disagreement,
-                  "percent of decisions that may change on --test before the result is suspicious "
-                  "and the exit code 3; default: 2")
+                  "percent of decisions that may change on " + samples +
+                      " before the result is suspicious and the exit code 3; default: 2")
       ->check(CLI::Range(0.0, 100.0));
   AddSetting(command, "--guard-error", options.guard.relative_error, CLI::Range(0.0, 1e9),
              "relative error beyond which the result is suspicious; 0 = any is accepted");
@@ -346,7 +347,23 @@ cost::Quality TestJudge::Judge(const Graph& after) const {
 }
 
 LookedAt TestJudge::Look(const Graph& after) const {
-  const Batches got = Outputs(after);
+  return Compare(Outputs(after));
+}
+
+LookedAt TestJudge::Look(const ModelCall& call) const {
+  Batches got;
+  ++passes_;
+  std::int64_t first = 0;
+  for (const std::vector<Tensor>& wanted : wanted_) {
+    const std::int64_t rows = wanted.at(0).dims().at(0);
+    got.push_back(
+        RowsOfOutputs(layout_, call(InputsOfRows(layout_, test_.source->Read(first, rows)))));
+    first += rows;
+  }
+  return Compare(got);
+}
+
+LookedAt TestJudge::Compare(const Batches& got) const {
   cost::QualityMeter meter(forms_);
   LookedAt looked;
   std::int64_t first = 0;

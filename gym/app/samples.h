@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,8 +49,9 @@ struct SampleOptions {
 /// Adds --format, --scale, --mean, --resize and others, which convert samples to model inputs.
 void AddFormOptions(CLI::App& command, cost::DataConfig& data);
 /// Adds --output, which says what outputs are, --metric, and --guard-disagreement and
-/// --guard-error, beyond which results are suspicious.
-void AddJudgeOptions(CLI::App& command, JudgeOptions& options);
+/// --guard-error, beyond which results are suspicious. `samples` says which these are on.
+void AddJudgeOptions(CLI::App& command, JudgeOptions& options,
+                     const std::string& samples = "--test");
 /// Adds --calibration, --samples, --test, --labels and --test-samples, and those of AddFormOptions.
 void AddSampleOptions(CLI::App& command, SampleOptions& options);
 /// Throws UserError if options contradict each other.
@@ -105,6 +108,9 @@ struct LookedAt {
   std::vector<Tensor> outputs = {};  ///< after a failure: these outputs
 };
 
+/// Computes the outputs of one call of a model, both in the graph's order.
+using ModelCall = std::function<std::vector<Tensor>(std::span<const Tensor> inputs)>;
+
 /// Compares models with one reference model on the test samples. Caches the reference outputs.
 class TestJudge {
  public:
@@ -117,6 +123,8 @@ class TestJudge {
   /// Returns more than Judge, and reports rejected outputs in the result. UserError if a metric
   /// fails.
   [[nodiscard]] LookedAt Look(const Graph& after) const;
+  /// Does the same for a model that `call` runs, on the batches that the reference got.
+  [[nodiscard]] LookedAt Look(const ModelCall& call) const;
   [[nodiscard]] bool labelled() const { return !test_.labels.empty(); }
   [[nodiscard]] std::int64_t samples() const { return test_.source->count(); }
   [[nodiscard]] const OutputForms& forms() const { return forms_; }
@@ -126,6 +134,7 @@ class TestJudge {
  private:
   using Batches = std::vector<std::vector<Tensor>>;
   [[nodiscard]] Batches Outputs(const Graph& graph) const;
+  [[nodiscard]] LookedAt Compare(const Batches& got) const;
 
   TestSamples test_;
   CalibrationRun run_;

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -9,21 +10,23 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
-#include "compiler/base/rng.h"
-#include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
+#include "cost/model/loss.h"
 #include "cost/track/bisect.h"
 #include "cost/track/stage.h"
 #include "gym/app/command.h"
-#include "gym/app/input_files.h"
 #include "gym/app/layer_views.h"
+#include "gym/app/limits.h"
 #include "gym/app/options.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
+#include "gym/app/track_outputs.h"
 #include "gym/app/track_print.h"
+#include "gym/app/track_samples.h"
+#include "gym/app/track_verdict.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
@@ -39,11 +42,10 @@ struct Options {
   std::vector<std::string> artefacts;
   std::vector<std::string> tensors;
   std::string rules;
-  std::vector<std::string> inputs;
-  std::string images;
-  cost::DataConfig data;
-  std::optional<std::int64_t> samples;
-  std::optional<std::uint64_t> random;
+  TrackSampleOptions samples;
+  std::optional<std::int64_t> batch;
+  JudgeOptions judged;
+  cost::QualityLimits limits;
   int threads = 1;
   double tolerance = 0;
   std::string store;
@@ -54,40 +56,6 @@ struct Options {
   std::string page;
   bool json = false;
 };
-
-std::vector<Tensor> RandomInputs(const Graph& bound, std::uint64_t seed) {
-  std::vector<Tensor> inputs;
-  Rng rng(seed);
-  for (const ValueId id : bound.inputs()) {
-    const ValueType& type = bound.type(id);
-    Tensor tensor(type.dtype, StaticDims(type.shape.value()).value());
-    if (type.dtype == DType::kF32) {
-      for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
-    }
-    inputs.push_back(std::move(tensor));
-  }
-  return inputs;
-}
-
-std::vector<Tensor> LoadInputs(const Options& options, const Graph& canonical, const Graph& bound) {
-  const int ways = (options.inputs.empty() ? 0 : 1) + (options.images.empty() ? 0 : 1) +
-                   (options.random ? 1 : 0);
-  if (ways != 1) throw UserError("give one of --input, --data and --random");
-  if (options.random) return RandomInputs(bound, *options.random);
-  if (!options.images.empty()) {
-    const std::int64_t count = BatchSize(bound, 1);
-    return InputsOfRows(
-        LayoutOf(canonical),
-        OpenSamples(options.data, canonical, options.images, "", count)->Read(0, count));
-  }
-  std::vector<Tensor> inputs;
-  CheckInputCount(options.inputs, bound.inputs().size());
-  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
-    const Value& value = bound.value(bound.inputs()[i]);
-    inputs.push_back(ReadInput(options.inputs[i], value.name, value.type.dtype));
-  }
-  return inputs;
-}
 
 /// Returns the tolerance: wider for a model with int8 or bf16 layers, whose rounding is no error.
 double ToleranceFor(const Options& options, const Strategy& strategy) {
@@ -160,55 +128,57 @@ std::vector<cost::TrackStage> CompiledStages(const Options& options, const Graph
   return stages;
 }
 
+/// Throws UserError for limits that no model has here.
+void CheckLimitsOf(const Options& options) {
+  std::vector<std::string> metrics;
+  for (const auto& [name, spec] : options.judged.metrics) metrics.push_back(name);
+  CheckLimitNames(options.limits, metrics);
+  if (options.limits.contains(std::string(cost::kAccuracyDrop))) {
+    throw UserError("--limit accuracy_drop: track reads no labels; limit disagreement instead");
+  }
+}
+
+/// Returns whether a strategy changes what the model computes, and not only where.
+bool ChangesModel(Strategy strategy) {
+  strategy.target.clear();
+  strategy.partition.clear();
+  strategy.schedules.clear();
+  Strategy none;
+  none.target.clear();
+  none.model_hash = strategy.model_hash;
+  return !(strategy == none);
+}
+
 void CheckAllAreKept(const cost::TrackStore& store) {
   if (store.left_out() == 0) return;
   throw UserError("--bisect needs all values, but " + std::to_string(store.left_out()) +
                   " of them do not fit: raise --store-mb");
 }
 
-void Track(Options options, AppContext& context) {
-  const TargetRegistry targets = MakeTargets();
-  Graph loaded = LoadModel(options.model, options.shapes);
-  PlaceSamplesOf(loaded, options.data, {options.images});
-  const Graph graph = std::move(loaded);
-  std::optional<TrackRules> rules;
-  if (!options.rules.empty()) {
-    rules = ReadRules(options, graph);
-    options.tensors = rules->all;
-  }
-  const Strategy strategy = StrategyFor(options);
-  CompileOptions compile{
-      .threads = options.threads,
-      .bindings = BatchBindings(graph, BatchFor(graph, options.samples, "--samples"))};
-  const std::vector<cost::TrackStage> stages =
-      CompiledStages(options, graph, strategy, targets, compile);
+/// All forms of a model.
+struct Stages {
+  cost::TrackStage baseline;
+  std::optional<cost::TrackStage> optimized;  ///< if the strategy changes the model
+  std::vector<cost::TrackStage> compiled;
+};
 
-  TrackReport report;
-  report.model = options.model;
-  report.tolerance = ToleranceFor(options, strategy);
+/// Compares the inner values of all stages on the inputs of one call.
+void CompareValues(const Options& options, const std::optional<TrackRules>& rules,
+                   const Stages& stages, std::span<const Tensor> inputs,
+                   const TargetRegistry& targets, ProgressLine& line, TrackReport& report) {
   cost::TrackStore store(options.store, static_cast<std::uint64_t>(options.store_mb * 1e6));
-  ProgressLine line;
-  const cost::TrackStage baseline = cost::BaselineStage(graph, compile);
-  const std::vector<Tensor> inputs = LoadInputs(options, graph, baseline.model.graph);
   const auto compare = [&](const cost::TrackStage& stage, const std::string& reference) {
     line.Show("[track] " + stage.name);
     return cost::CompareStage(stage, reference, options.tensors, inputs, report.tolerance, targets,
                               store);
   };
-  (void)compare(baseline, baseline.name);
-  std::string reference = baseline.name;
-  Strategy changes = strategy;
-  changes.target.clear();
-  changes.partition.clear();
-  changes.schedules.clear();
-  Strategy none;
-  none.target.clear();
-  none.model_hash = changes.model_hash;
-  if (!(changes == none)) {
-    const cost::TrackStage optimized = cost::OptimizedStage(graph, strategy, compile);
-    report.stages.push_back(compare(optimized, reference));
+  std::string reference = stages.baseline.name;
+  (void)compare(stages.baseline, reference);
+  if (stages.optimized) {
+    report.strategy = true;
+    report.stages.push_back(compare(*stages.optimized, reference));
     if (rules) KeepPicked(rules->optimized, report.tolerance, report.stages.back());
-    if (options.against == optimized.name) reference = optimized.name;
+    if (options.against == stages.optimized->name) reference = stages.optimized->name;
   }
   if (options.bisect) CheckAllAreKept(store);
   for (const std::string& name : options.tensors) {
@@ -218,11 +188,9 @@ void Track(Options options, AppContext& context) {
       throw UserError(text);
     }
   }
-  for (const cost::TrackStage& stage : stages) {
+  for (const cost::TrackStage& stage : stages.compiled) {
     report.stages.push_back(compare(stage, reference));
     if (rules) KeepPicked(rules->compiled, report.tolerance, report.stages.back());
-    const bool departs = report.stages.back().first.has_value();
-    if (departs) context.exit_code = kExitInfeasible;
     if (!options.bisect) continue;
     report.bisections.emplace_back(
         stage.name, cost::BisectStage(stage, reference, store, inputs, report.tolerance, targets,
@@ -232,11 +200,54 @@ void Track(Options options, AppContext& context) {
                                         text += " to " + std::to_string(high);
                                         line.Show(text);
                                       }));
-    if (report.bisections.back().second.blame != cost::Blame::kNone) {
-      context.exit_code = kExitInfeasible;
-    }
   }
   report.left_out = store.left_out();
+}
+
+OutputsReport CompareOutputs(const Options& options, const Stages& stages,
+                             const std::shared_ptr<const SampleSource>& samples,
+                             const TargetRegistry& targets, ProgressLine& line) {
+  StagesToJudge in{.samples = samples,
+                   .baseline = stages.baseline,
+                   .judged = options.judged,
+                   .limits = options.limits,
+                   .threads = options.threads};
+  if (stages.optimized) in.stages.push_back(&*stages.optimized);
+  for (const cost::TrackStage& stage : stages.compiled) in.stages.push_back(&stage);
+  return JudgeStages(in, targets, line);
+}
+
+void Track(Options options, AppContext& context) {
+  const TargetRegistry targets = MakeTargets();
+  CheckLimitsOf(options);
+  Graph loaded = LoadModel(options.model, options.shapes);
+  PlaceTrackSamples(loaded, options.samples);
+  const Graph graph = std::move(loaded);
+  std::optional<TrackRules> rules;
+  if (!options.rules.empty()) {
+    rules = ReadRules(options, graph);
+    options.tensors = rules->all;
+  }
+  const Strategy strategy = StrategyFor(options);
+  CompileOptions compile{.threads = options.threads,
+                         .bindings = BatchBindings(graph, BatchFor(graph, options.batch))};
+  Stages stages;
+  stages.compiled = CompiledStages(options, graph, strategy, targets, compile);
+  stages.baseline = cost::BaselineStage(graph, compile);
+  if (ChangesModel(strategy)) stages.optimized = cost::OptimizedStage(graph, strategy, compile);
+  const TrackSamples samples =
+      OpenTrackSamples(options.samples, graph, stages.baseline.model.graph);
+
+  TrackReport report;
+  report.model = options.model;
+  report.tolerance = ToleranceFor(options, strategy);
+  report.random = options.samples.random.has_value();
+  {
+    ProgressLine line;
+    CompareValues(options, rules, stages, samples.first_call, targets, line, report);
+    report.outputs = CompareOutputs(options, stages, samples.source, targets, line);
+  }
+  if (!TrackComplaint(report).empty()) context.exit_code = kExitInfeasible;
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintTrackJson(report) : PrintTrackTable(report);
 }
@@ -247,7 +258,8 @@ void AddTrack(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "track",
-      "Compare the values inside a model from stage to stage, and find where they go wrong");
+      "Compare the outputs of a model and the values inside it from stage to stage, and find "
+      "where they go wrong");
   AddModelOptions(*command, options->model, options->shapes);
   command->add_option("--strategy", options->strategy,
                       "also compare the model with this strategy applied");
@@ -268,16 +280,10 @@ void AddTrack(CLI::App& app, AppContext& context) {
   AddSetting(*command, "--against", options->against, CLI::IsMember({"optimized", "baseline"}),
              "stage that compiled stages are compared with if there is a strategy: the "
              "optimized model (with the strategy), or the baseline (without it)");
-  command->add_option("--input", options->inputs, "one .npy file per input, in order");
-  command->add_option("--data", options->images, "instead: file or folder with samples");
-  AddFormOptions(*command, options->data);
-  command->add_option("--random", options->random,
-                      "instead: use normally distributed random inputs with this seed");
-  command
-      ->add_option(
-          "--samples", options->samples,
-          "number of samples per call, if the model leaves the batch size open; default: 1")
-      ->check(CLI::Range(1, 65536));
+  AddTrackSampleOptions(*command, options->samples);
+  AddBatchOption(*command, options->batch);
+  AddJudgeOptions(*command, options->judged, "the samples");
+  AddLimitOption(*command, options->limits);
   AddThreadsOption(*command, options->threads, "number of threads of compiled stages");
   command
       ->add_option("--tolerance", options->tolerance,
@@ -296,12 +302,18 @@ void AddTrack(CLI::App& app, AppContext& context) {
       ->excludes(rules);
   command->add_flag("--any-version", options->any_version,
                     "accept artefacts that were compiled with other libraries");
-  command->add_option("--page", options->page,
-                      "write a web page with a bar and a line for every value");
+  command->add_option(
+      "--page", options->page,
+      "write a web page: the verdict, the losses of outputs, and a bar and a line for every "
+      "value");
   command->add_flag("--json", options->json, "print the results as JSON");
   command->footer(
-      "Exit code 3: a compiled stage departs: a value differs by more than --tolerance.\n"
-      "Example:\n"
+      "Exit code 3: outputs of a stage miss a --limit or are suspicious (docs/quality.md), or a\n"
+      "compiled stage departs: an inner value differs by more than --tolerance. Outputs are\n"
+      "compared with those of the baseline on all samples, inner values on the first call.\n"
+      "Examples:\n"
+      "  mscgym track model.onnx --strategy run/best/strategy.json --data images --limit "
+      "disagreement=1\n"
       "  mscgym track model.onnx --strategy run/best/strategy.json --targets onednn,native\n"
       "    --input image.npy --bisect");
   command->callback([options, &context] { Track(*options, context); });

@@ -7,7 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/formatted.h"
+#include "cost/model/loss.h"
 #include "gym/app/json_output.h"
+#include "gym/app/quality_print.h"
+#include "gym/search/losses.h"
+
 namespace msc::gym {
 namespace {
 
@@ -47,52 +51,73 @@ void PrintStage(const cost::StageComparison& stage) {
   }
 }
 
-/// Returns the value with the largest error of all stages; nothing if none was compared.
-const cost::TensorError* LargestError(const TrackReport& report) {
-  const cost::TensorError* largest = nullptr;
-  for (const cost::StageComparison& stage : report.stages) {
-    for (const cost::TensorError& error : stage.errors) {
-      if (largest == nullptr || error.relative > largest->relative) largest = &error;
-    }
+/// Returns all losses with their intervals: "disagreement 3.10 +- 1.20 %, relative error ...".
+std::string LossesText(const cost::OutputQuality& output) {
+  std::string text;
+  for (const auto& [name, loss] : output.losses) {
+    text += (text.empty() ? "" : ", ") + cost::TitleOf(name) + " " + FormatLoss(name, loss);
   }
-  return largest;
+  return text;
 }
 
-std::string StageVerdict(const cost::StageComparison& stage, double tolerance) {
-  const cost::TensorError& first = stage.errors[*stage.first];
-  std::string text = "'" + stage.stage + "' departs from '" + stage.reference + "' at value '" +
-                     first.name + "' (" + first.op +
-                     "): " + Formatted("error %.3g of its range", first.relative) +
-                     Formatted(", tolerance %.3g", tolerance);
-  if (*stage.first > 0) {
-    text += "; the value before it, '" + stage.errors[*stage.first - 1].name + "', is correct";
+void PrintOutputs(const TrackReport& report) {
+  const auto print = [](bool hold, const std::string& stage, const std::string& output,
+                        const std::string& kind, const std::string& losses) {
+    std::printf("%s %-20s  %-24s  %-13s  %s\n", hold ? " " : "!", Short(stage, 20).c_str(),
+                Short(output, 24).c_str(), kind.c_str(), losses.c_str());
+  };
+  if (report.outputs.stages.empty()) return;
+  std::printf("outputs against those of baseline (95 %% intervals over samples)\n");
+  print(true, "stage", "output", "kind", "losses");
+  for (const StageOutputs& stage : report.outputs.stages) {
+    if (!stage.judged.failure.empty()) print(false, stage.stage, "", "", stage.judged.failure);
+    const cost::Quality& quality = stage.judged.quality;
+    for (const cost::OutputQuality& output : quality.outputs) {
+      print(stage.hold(), stage.stage, output.name, StringForm<OutputKind>::Write(output.kind),
+            LossesText(output));
+    }
+    for (const cost::MetricQuality& metric : quality.metrics) {
+      print(stage.hold(), stage.stage, "", "metric",
+            metric.name + Formatted(" %.6g", metric.value) +
+                Formatted(" (before %.6g)", metric.reference));
+    }
   }
-  return text + ".\n";
+  std::printf("\n");
+}
+
+nlohmann::json OutputsJson(const StageOutputs& stage) {
+  nlohmann::json json = {{"stage", stage.stage}, {"holds", stage.hold()}};
+  if (!stage.judged.failure.empty()) {
+    json["failure"] = stage.judged.failure;
+    return json;
+  }
+  json["quality"] = QualityJson(stage.judged.quality);
+  json["outputs"] = nlohmann::json::array();
+  for (const cost::OutputQuality& output : stage.judged.quality.outputs) {
+    nlohmann::json losses = nlohmann::json::object();
+    for (const auto& [name, loss] : output.losses) {
+      losses[name] = {{"value", loss.value}, {"standard_error", loss.error}};
+    }
+    json["outputs"].push_back({{"output", output.name},
+                               {"kind", StringForm<OutputKind>::Write(output.kind)},
+                               {"losses", std::move(losses)}});
+  }
+  json["limits"] = nlohmann::json::array();
+  for (const LimitVerdict& limit : stage.limits) {
+    json["limits"].push_back({{"loss", limit.loss},
+                              {"limit", limit.limit},
+                              {"value", limit.value},
+                              {"kept", limit.kept()}});
+  }
+  json["suspicions"] = stage.suspicions;
+  return json;
 }
 
 }  // namespace
 
-std::string TrackVerdict(const TrackReport& report) {
-  std::string text;
-  std::size_t compared = 0;
-  for (const cost::StageComparison& stage : report.stages) {
-    compared += stage.errors.size();
-    if (stage.first) text += StageVerdict(stage, report.tolerance);
-  }
-  for (const auto& [stage, result] : report.bisections) {
-    if (result.blame != cost::Blame::kNone) text += stage + ": " + CauseText(result, stage) + "\n";
-  }
-  if (!text.empty()) return text.substr(0, text.size() - 1);
-  const cost::TensorError* largest = LargestError(report);
-  if (largest == nullptr) return "No value can be compared.";
-  return "No value departs: of " + std::to_string(compared) +
-         " comparisons, the largest error is " +
-         Formatted("%.3g of a value's range", largest->relative) + ", of '" + largest->name +
-         "' (" + largest->op + ")" + Formatted("; tolerance %.3g.", report.tolerance);
-}
-
 void PrintTrackTable(const TrackReport& report) {
   std::printf("%s\n\n", TrackVerdict(report).c_str());
+  PrintOutputs(report);
   for (const cost::StageComparison& stage : report.stages) PrintStage(stage);
   for (const auto& [stage, result] : report.bisections) {
     std::printf("%s: %s\n", stage.c_str(), CauseText(result, stage).c_str());
@@ -106,6 +131,7 @@ void PrintTrackTable(const TrackReport& report) {
     std::printf("  found in %lld runs\n", static_cast<long long>(result.runs));
   }
   std::printf("tolerance: %g of a value's range\n", report.tolerance);
+  if (report.random) std::printf("%s\n", kRandomNote);
   if (report.left_out > 0) {
     std::printf("%lld values were not stored: --store-mb is too small for them\n",
                 static_cast<long long>(report.left_out));
@@ -148,12 +174,17 @@ void PrintTrackJson(const TrackReport& report) {
     }
     bisections.push_back(std::move(row));
   }
-  const nlohmann::json all = {{"model", report.model},
-                              {"verdict", TrackVerdict(report)},
-                              {"tolerance", report.tolerance},
-                              {"stages", std::move(stages)},
-                              {"bisections", std::move(bisections)},
-                              {"left_out", report.left_out}};
+  nlohmann::json outputs = nlohmann::json::array();
+  for (const StageOutputs& stage : report.outputs.stages) outputs.push_back(OutputsJson(stage));
+  nlohmann::json all = {{"model", report.model},
+                        {"verdict", TrackVerdict(report)},
+                        {"complaint", TrackComplaint(report)},
+                        {"outputs", std::move(outputs)},
+                        {"tolerance", report.tolerance},
+                        {"stages", std::move(stages)},
+                        {"bisections", std::move(bisections)},
+                        {"left_out", report.left_out}};
+  if (!report.outputs.not_judged.empty()) all["not_judged"] = report.outputs.not_judged;
   PrintJsonResult("msc-track-1", all);
 }
 

@@ -1,6 +1,7 @@
 """What the end-to-end tests share: a small search, and a look into what it leaves behind."""
 
 import json
+import math
 import os
 import re
 import shutil
@@ -81,6 +82,15 @@ def npy(descr, code, shape, values):
     header += " " * (-(11 + len(header)) % 64) + "\n"
     return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
             struct.pack(f"<{len(values)}{code}", *values))
+
+
+def read_npy(path):
+    """Dims and values of a .npy file of f32."""
+    data = read(path)
+    size = struct.unpack("<H", data[8:10])[0]
+    header = data[10:10 + size].decode()
+    dims = [int(d) for d in re.search(r"\(([^)]*)\)", header)[1].split(",") if d.strip()]
+    return dims, struct.unpack(f"<{math.prod(dims)}f", data[10 + size:])
 
 
 def files_below(folder):

@@ -109,7 +109,7 @@ class Layout(e2e.SearchTest):
         self.check(page)
         page = self.at("track.html")
         done = self.succeed("track", model, "--targets", "native", "--random", "3", "--page", page)
-        self.assertTrue(done.stdout.startswith("No value departs: "), done.stdout[:200])
+        self.assertTrue(done.stdout.startswith("Outputs hold: "), done.stdout[:200])
         self.check(page)
         self.assertIn("No value departs", self.tab.value("document.querySelector('.verdict').textContent"))
 
