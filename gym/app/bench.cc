@@ -32,7 +32,7 @@ struct Options {
   std::vector<std::string> shapes;
   std::vector<std::string> inputs;
   std::vector<std::string> strategies;
-  std::vector<std::string> targets = {"onednn"};
+  std::vector<std::string> targets = {"auto"};
   std::vector<std::string> precisions = {"f32"};
   int threads = 1;
   std::optional<std::int64_t> batch;
@@ -133,8 +133,9 @@ double FlopsOf(const Graph& graph, const CompileOptions& compile) {
   return flops;
 }
 
-void Bench(const Options& options, AppContext& context) {
+void Bench(Options options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
+  for (std::string& target : options.targets) target = TargetOf(target, targets);
   const Graph graph = LoadModel(options.model, options.shapes);
   const std::vector<int> cores = AllowedCores();
   if (options.threads > std::ssize(cores)) {
@@ -187,8 +188,10 @@ void AddBench(CLI::App& app, AppContext& context) {
   command->add_option("--input", options->inputs,
                       "one .npy file of samples per input, in order; the first batch is timed, and "
                       "all samples calibrate int8; default: random values");
-  AddSetting(*command, "--targets,--target", options->targets,
-             "targets with their options, separated by commas: onednn,blas:library=xsmm")
+  AddSetting(
+      *command, "--targets,--target", options->targets,
+      "targets with their options, separated by commas: onednn,blas:library=xsmm; auto = the "
+      "first that has 8-bit kernels for this CPU")
       ->delimiter(',');
   AddSetting(*command, "--precision", options->precisions,
              CLI::IsMember({"f32", "bf16", "int8", kNoPrecision}),

@@ -107,7 +107,7 @@ void CompileModel(const Options& options, AppContext& context) {
   if (!options.strategy.empty()) {
     strategy = LoadStrategy(options.strategy);
   }
-  if (!options.target.empty()) RunAllOn(options.target, strategy);
+  if (!options.target.empty()) RunAllOn(TargetOf(options.target, targets), strategy);
   const Graph graph = LoadModel(options.model, options.shapes);
   const CompileOptions compile{.threads = options.threads,
                                .bindings = BatchBindings(graph, BatchFor(graph, options.batch))};

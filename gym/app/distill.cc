@@ -19,6 +19,7 @@
 #include "compiler/base/formatted.h"
 #include "compiler/codegen/cpp/isa.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/choose_target.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/distill_state.h"
 #include "compiler/pipeline/fitted.h"
@@ -67,7 +68,7 @@ struct Options {
   std::string test_labels;
   std::int64_t test_samples = 0;
   JudgeOptions judged;
-  std::string target = "onednn";
+  std::string target = kAutoTarget;
   std::string checkpoint;
   bool resume = false;
   std::string out;
@@ -223,6 +224,13 @@ void Distill(Options options, AppContext& context) {
     throw SystemError("training needs libtorch: " + problem);
   }
   const TargetRegistry targets = MakeTargets();
+  Strategy start;
+  if (options.strategy.empty()) {
+    options.target = start.target = TargetOf(options.target, targets);
+  } else {
+    start = LoadStrategy(options.strategy);
+    if (options.target == kAutoTarget) options.target = start.target;
+  }
   Graph loaded = LoadModel(options.model, options.shapes);
   PlaceSamplesOf(loaded, options.data, {options.images, options.test_images});
   const Graph teacher = std::move(loaded);
@@ -235,8 +243,7 @@ void Distill(Options options, AppContext& context) {
   const std::vector<Tensor> calibration = {
       cost::Slice(data.train, 0, std::min(options.calibration, data.train.size())).inputs};
   const Student student =
-      MakeStudent(base, options.strategy.empty() ? Strategy{} : LoadStrategy(options.strategy),
-                  options.weight_bits, TensorSamples(calibration), run, targets);
+      MakeStudent(base, start, options.weight_bits, TensorSamples(calibration), run, targets);
   std::vector<DistillFeature> features = ReadFeatures(options, student);
   if (!options.rules.empty()) {
     const RuleBook book = OpenRules(options.rules, "distiller", teacher);
@@ -404,7 +411,9 @@ void AddSamples(CLI::App& command, Options& options) {
   command.add_option("--labels", options.test_labels, "class numbers of --test");
   AddSetting(command, "--test-samples", options.test_samples, CLI::Range(0, 10000000),
              "number of samples of --test; 0 = all");
-  AddSetting(command, "--target", options.target, "target that runs the models on --test");
+  AddSetting(command, "--target", options.target,
+             "target that runs the models on --test; auto = that of --strategy, else the first "
+             "that has 8-bit kernels for this CPU");
 }
 
 }  // namespace

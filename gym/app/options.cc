@@ -1,8 +1,11 @@
 #include "gym/app/options.h"
 
+#include <cstdio>
+
 #include "compiler/base/error.h"
 #include "compiler/compress/quantize/reader.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/choose_target.h"
 
 namespace msc::gym {
 
@@ -40,6 +43,13 @@ void AddReaderOption(CLI::App& command, std::string& reader) {
   AddSetting(command, "--for", reader, CLI::IsMember(names),
              "runtime that will read the ONNX file: int8 layers get the form that its integer "
              "kernels need");
+}
+
+std::string TargetOf(const std::string& option, const TargetRegistry& targets) {
+  if (option != kAutoTarget) return option;
+  std::string target = ChooseTarget(targets);
+  std::fprintf(stderr, "target: %s (auto)\n", target.c_str());
+  return target;
 }
 
 void AddThreadsOption(CLI::App& command, int& threads, const std::string& help) {

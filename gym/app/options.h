@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/ir/graph.h"
+#include "compiler/targets/target.h"
 
 namespace msc::gym {
 
@@ -39,6 +40,10 @@ CLI::Option* AddSetting(CLI::App& command, const std::string& name, T& value, co
 
 /// Adds the option --for: the runtime that will read an exported model (FindReader).
 void AddReaderOption(CLI::App& command, std::string& reader);
+
+/// Returns the target that an option names; for "auto" the one that ChooseTarget returns, and says
+/// so on stderr.
+[[nodiscard]] std::string TargetOf(const std::string& option, const TargetRegistry& targets);
 
 void AddThreadsOption(CLI::App& command, int& threads,
                       const std::string& help = "number of threads");

@@ -15,6 +15,7 @@
 #include "compiler/base/hash.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/ir/serialize.h"
+#include "compiler/pipeline/choose_target.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fit.h"
 #include "compiler/pipeline/fitted.h"
@@ -348,6 +349,8 @@ void Prune(Options options, AppContext& context) {
     CheckWritable(*file);
   }
   const TargetRegistry targets = MakeTargets();
+  options.calibration.run.target = TargetOf(options.calibration.run.target, targets);
+  (void)targets.Get(options.calibration.run.target);  // before work that does not need it
   const PruneReport report = Pruner(options, targets).Run();
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintPruneJson(report) : PrintPruneTable(report);
@@ -402,7 +405,8 @@ void AddData(CLI::App& command, Options& options) {
   AddSetting(command, "--positions", options.calibration.positions, CLI::Range(1, 1000000),
              "number of output positions per sample that scores and fit use");
   AddSetting(command, "--target", options.calibration.run.target,
-             "target that runs the model on the samples and is timed");
+             "target that runs the model on the samples and is timed; auto = the first that has 8-bit "
+             "kernels for this CPU");
   AddThreadsOption(command, options.calibration.run.threads, "number of threads of the target");
 }
 
@@ -410,7 +414,7 @@ void AddData(CLI::App& command, Options& options) {
 
 void AddPrune(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  options->calibration.run.target = "onednn";
+  options->calibration.run.target = kAutoTarget;
   CLI::App* command = app.add_subcommand("prune", "Remove channels of a model");
   AddModelOptions(*command, options->model, options->shapes);
   AddChoices(*command, *options);

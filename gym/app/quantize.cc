@@ -16,6 +16,7 @@
 #include "compiler/codegen/cpp/isa.h"
 #include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/choose_target.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
@@ -244,6 +245,7 @@ void Quantize(Options options, AppContext& context) {
     CheckWritable(*file);
   }
   const TargetRegistry targets = MakeTargets();
+  options.run.target = TargetOf(options.run.target, targets);
   Graph loaded = LoadModel(options.model, options.shapes);
   PlaceSamplesOf(loaded, options.samples.data,
                  {options.samples.images, options.samples.test_images});
@@ -376,7 +378,7 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
 
 void AddQuantize(CLI::App& app, AppContext& context) {
   auto options = std::make_shared<Options>();
-  options->run.target = "onednn";
+  options->run.target = kAutoTarget;
   CLI::App* command =
       app.add_subcommand("quantize", "Quantize a model with unlabelled samples, without training");
   AddModelOptions(*command, options->model, options->shapes);
@@ -397,7 +399,8 @@ void AddQuantize(CLI::App& app, AppContext& context) {
       ->check(CLI::IsMember({"auto", "none"}));
   AddSampleOptions(*command, options->samples);
   AddSetting(*command, "--target", options->run.target,
-             "target that runs the model on the samples and deploys it");
+             "target that runs the model on the samples and deploys it; auto = the first that has "
+             "8-bit kernels for this CPU");
   AddThreadsOption(*command, options->run.threads, "number of threads of the target");
   command->add_option("--out", options->out,
                       "write the quantized model to this ONNX file, with Q/DQ nodes");

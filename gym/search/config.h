@@ -119,7 +119,7 @@ struct SearchConfig {
   std::string from;
   std::string env = "quantize";
   std::string agent = "auto";
-  std::string target = "onednn";
+  std::string target = "auto";
   int threads = 1;
   std::int64_t memory_mb = 0;
   std::uint64_t seed = 0;
@@ -153,7 +153,9 @@ struct SearchConfig {
           "the id of such an env, as in `mscgym list envs`");
     visit("agent", self.agent,
           "search algorithm that proposes candidates; see `mscgym list agents`");
-    visit("target", self.target, "target that runs the model; see `mscgym list targets`");
+    visit("target", self.target,
+          "target that runs the model (`mscgym list targets`); auto = the first of onednn, native, "
+          "onnxruntime and xnnpack that has 8-bit kernels for this CPU");
     visit("threads", self.threads, "number of threads that a candidate runs on", Within{1, 1024});
     visit("memory_mb", self.memory_mb,
           "memory limit in MiB for each child process that measures; a child that needs more fails "

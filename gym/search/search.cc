@@ -20,6 +20,7 @@
 #include "gym/search/registries.h"
 #include "gym/search/results.h"
 #include "gym/search/seeds.h"
+#include "gym/search/settle_target.h"
 #include "gym/search/tail.h"
 #include "gym/study/race.h"
 #include "gym/study/time_budget.h"
@@ -117,6 +118,8 @@ SearchOutcome RunSearch(const SearchConfig& asked, const SearchOptions& options,
   const RunPaths paths{options.folder};
   CheckRunFolder(options, paths);
   CheckSameEnv(options, config, paths);
+  const bool resumes = options.resume || options.force_resume;
+  SettleTarget(resumes ? &paths : nullptr, host.listener, config);
   return task.Run(config, options, host);
 }
 

@@ -10,6 +10,7 @@
 #include "gym/search/calibration.h"
 #include "gym/search/env.h"
 #include "gym/search/estimates.h"
+#include "gym/search/settle_target.h"
 
 namespace msc::gym {
 namespace {
@@ -37,6 +38,7 @@ SearchSession::SearchSession(SearchConfig config, const SessionOptions& options,
   }
   config_.env = task_.spec().id;
   task_.SetDefaults(config_);
+  SettleTarget(nullptr, host_.listener, config_);
   if (task_.measured()) {
     PrepareMeasured(options);
   } else {

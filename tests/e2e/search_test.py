@@ -71,6 +71,20 @@ class Search(e2e.SearchTest):
         self.assertNotIn("data-error", shown)
         self.assertRegex(shown, rf"\b{TRIALS} trials\b")
 
+    def test_the_target_auto_is_chosen_once(self):
+        run = self.at("run")
+        target = e2e.small_config()["target"]
+        config = self.write("auto.json", {**e2e.small_config(), "target": "auto", "trials": 2, "finalists": 1})
+        done = self.succeed("search", config, "--out", run)
+        self.assertIn(f"target: {target} (auto)", done.stderr + done.stdout)
+        self.succeed("search", config, "--out", run, "--resume", "--trials", "3")
+        self.assertEqual(json.loads(e2e.read(os.path.join(run, "config.json")))["target"], target)
+        self.assertEqual(json.loads(e2e.read(os.path.join(run, "best", "strategy.json")))["target"], target)
+        self.assertEqual(sorted(e2e.trials(run)), [0, 1, 2])
+        # A run keeps the target that its config names.
+        self.succeed("search", self.config, "--out", self.at("other"), "--trials", "1")
+        self.succeed("search", config, "--out", self.at("other"), "--resume", "--trials", "2")
+
     def test_decides_the_same_with_one_worker_two_and_ranks(self):
         # One cache would let the second search measure nothing: each has its own.
         runs = {"serial": ([], ()), **e2e.parallel_runs()}

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "gym/search/config.h"
+#include "gym/search/host.h"
+#include "gym/search/run_paths.h"
+
+namespace msc::gym {
+
+/// Replaces the target "auto" of a config by one that computes 8-bit layers here (ChooseTarget),
+/// and reports it. So the run directory names a real target: replays do not choose again. A run
+/// directory that holds a config is resumed, on the target that is named there; nullptr: there is
+/// none.
+void SettleTarget(const RunPaths* resumed, SearchListener& listener, SearchConfig& config);
+
+}  // namespace msc::gym

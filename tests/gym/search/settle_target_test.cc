@@ -1,0 +1,52 @@
+#include "gym/search/settle_target.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "compiler/base/file.h"
+#include "compiler/base/temporary_folder.h"
+#include "compiler/pipeline/choose_target.h"
+#include "gym/search/registries.h"
+
+namespace msc::gym {
+namespace {
+
+class Lines final : public SearchListener {
+ public:
+  void ReportLine(const std::string& text) override { lines.push_back(text); }
+  std::vector<std::string> lines;
+};
+
+TEST(SettleTarget, ChoosesOneAndSaysSo) {
+  Lines listener;
+  SearchConfig config;
+  SettleTarget(nullptr, listener, config);
+  EXPECT_EQ(config.target, ChooseTarget(MakeTargets()));
+  EXPECT_EQ(listener.lines, std::vector<std::string>{"target: " + config.target + " (auto)"});
+}
+
+TEST(SettleTarget, KeepsThatOfTheRunThatIsResumed) {
+  const TemporaryFolder folder(testing::TempDir(), "msc_settle_");
+  const RunPaths paths{folder.path()};
+  SearchConfig before;
+  before.target = "reference";
+  WriteFileAtomic(paths.At("config.json"), ToJson(before));
+  Lines listener;
+  SearchConfig config;
+  SettleTarget(&paths, listener, config);
+  EXPECT_EQ(config.target, "reference");
+}
+
+TEST(SettleTarget, LeavesTargetsAlone) {
+  Lines listener;
+  SearchConfig config;
+  config.target = "blas:library=xsmm";
+  SettleTarget(nullptr, listener, config);
+  EXPECT_EQ(config.target, "blas:library=xsmm");
+  EXPECT_TRUE(listener.lines.empty());
+}
+
+}  // namespace
+}  // namespace msc::gym
