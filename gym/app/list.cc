@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
+#include "compiler/base/nearest.h"
 #include "compiler/ops/op.h"
 #include "gym/app/command.h"
 #include "gym/app/json_output.h"
@@ -138,6 +140,10 @@ void PrintConfigReference() {
   }
 }
 
+void PrintRowsJson(const std::string& what, nlohmann::json rows) {
+  PrintJsonResult("msc-list-1", nlohmann::json{{"what", what}, {"rows", std::move(rows)}});
+}
+
 /// Prints the keys of a config for programs.
 void PrintConfigJson() {
   nlohmann::json rows = nlohmann::json::array();
@@ -147,7 +153,16 @@ void PrintConfigJson() {
                     {"allowed", row.allowed},
                     {"meaning", row.help}});
   }
-  PrintJsonResult("msc-list-1", nlohmann::json{{"what", "config"}, {"rows", rows}});
+  PrintRowsJson("config", std::move(rows));
+}
+
+/// Prints the keys of a config of the original MSC for programs.
+void PrintMscConfigJson() {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const MscConfigKey& row : MscConfigKeys()) {
+    rows.push_back({{"section", row.section}, {"key", row.key}, {"becomes", row.becomes}});
+  }
+  PrintRowsJson("msc-config", std::move(rows));
 }
 
 /// What can be listed.
@@ -160,15 +175,31 @@ constexpr auto kLists = std::to_array<std::pair<const char*, const char*>>({
     {"msc-config", "the keys of a config of the original MSC"},
 });
 
-void PrintLists() {
-  for (const auto& [what, summary] : kLists) std::printf("mscgym list %-12s %s\n", what, summary);
+/// Prints what can be listed; for programs as a list of lists.
+void PrintLists(bool json) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& [what, summary] : kLists) {
+    if (!json) std::printf("mscgym list %-12s %s\n", what, summary);
+    rows.push_back({{"name", what}, {"summary", summary}});
+  }
+  if (json) PrintRowsJson("lists", std::move(rows));
+}
+
+/// Throws UserError for a list that there is not.
+void CheckList(const std::string& what) {
+  std::vector<std::string> known;
+  for (const auto& [name, summary] : kLists) known.emplace_back(name);
+  if (what.empty() || std::ranges::find(known, what) != known.end()) return;
+  throw UserError("unknown list '" + what + "'" + DidYouMean(what, known));
 }
 
 void List(const Options& options) {
+  CheckList(options.what);
   std::vector<Row> rows;
-  if (options.what.empty()) return PrintLists();
+  if (options.what.empty()) return PrintLists(options.json);
   if (options.what == "config" && options.json) return PrintConfigJson();
   if (options.what == "config") return PrintConfigReference();
+  if (options.what == "msc-config" && options.json) return PrintMscConfigJson();
   if (options.what == "msc-config") {
     std::printf("%s", MscConfigReference().c_str());
     return;
@@ -178,8 +209,7 @@ void List(const Options& options) {
   if (options.what == "envs") rows = Envs();
   if (options.what == "ops") rows = Operators();
   if (options.json) {
-    PrintJsonResult("msc-list-1",
-                    nlohmann::json{{"what", options.what}, {"rows", WriteJson(rows)}});
+    PrintRowsJson(options.what, WriteJson(rows));
     return;
   }
   for (const Row& row : rows) {
@@ -194,12 +224,10 @@ void AddList(CLI::App& app, AppContext& /*context*/) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand(
       "list", "List envs, agents, targets and operators, or the keys of a config");
-  command
-      ->add_option("what", options->what,
-                   "what to list: envs, agents, targets, ops, config or msc-config; default: the "
-                   "names of these lists")
-      ->check(CLI::IsMember({"envs", "agents", "targets", "ops", "config", "msc-config"}));
-  command->add_flag("--json", options->json, "print JSON; no effect on msc-config");
+  command->add_option("what", options->what,
+                      "what to list: envs, agents, targets, ops, config or msc-config; default: "
+                      "the names of these lists");
+  command->add_flag("--json", options->json, "print JSON");
   command->footer("Example:\n  mscgym list targets");
   command->callback([options] { List(*options); });
 }

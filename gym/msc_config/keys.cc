@@ -241,6 +241,21 @@ std::span<const Table> PartTables() {
 
 }  // namespace msc_config
 
+std::vector<MscConfigKey> MscConfigKeys() {
+  using msc_config::Rule;
+  std::vector<MscConfigKey> keys;
+  for (const msc_config::Table& table : msc_config::PartTables()) {
+    for (const Rule& rule : table.rules) {
+      const char* fate = rule.fate == Rule::Fate::kNoEffect  ? "no effect; "
+                         : rule.fate == Rule::Fate::kRefused ? "rejected; "
+                                                             : "";
+      keys.push_back(
+          {std::string(table.title), std::string(rule.key), fate + std::string(rule.why)});
+    }
+  }
+  return keys;
+}
+
 std::string MscConfigReference() {
   std::string text =
       "# Configs of the original MSC\n\n"
@@ -265,15 +280,13 @@ std::string MscConfigReference() {
       "search reports what each key of MSC becomes, or that it has no effect, and writes the "
       "resulting config to `config.json` in the run directory. An unknown key is an error; the "
       "tables below list all known ones. `mscgym list msc-config` prints this page.\n";
-  using msc_config::Rule;
-  for (const msc_config::Table& table : msc_config::PartTables()) {
-    text += "\n## " + std::string(table.title) + "\n| key | becomes |\n|---|---|\n";
-    for (const Rule& rule : table.rules) {
-      const char* fate = rule.fate == Rule::Fate::kNoEffect  ? "no effect; "
-                         : rule.fate == Rule::Fate::kRefused ? "rejected; "
-                                                             : "";
-      text += "| `" + std::string(rule.key) + "` | " + fate + std::string(rule.why) + " |\n";
+  std::string section;
+  for (const MscConfigKey& row : MscConfigKeys()) {
+    if (row.section != section) {
+      section = row.section;
+      text += "\n## " + section + "\n| key | becomes |\n|---|---|\n";
     }
+    text += "| `" + row.key + "` | " + row.becomes + " |\n";
   }
   text +=
       "\n"

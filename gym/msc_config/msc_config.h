@@ -26,6 +26,15 @@ struct MscConfig {
 [[nodiscard]] std::optional<MscConfig> TranslateMscConfig(std::string_view text,
                                                           const std::vector<std::string>& targets);
 
+/// A key of such a config.
+struct MscConfigKey {
+  std::string section;
+  std::string key;
+  std::string becomes;  ///< its translation, or that it has no effect or is rejected, and why
+};
+/// Returns all keys, those of a section in a row.
+[[nodiscard]] std::vector<MscConfigKey> MscConfigKeys();
+
 /// Returns markdown that lists every key and its translation, the content of docs/msc_config.md.
 [[nodiscard]] std::string MscConfigReference();
 

@@ -12,6 +12,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/base/formatted.h"
+#include "compiler/base/nearest.h"
 #include "compiler/ir/output_form.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/compile.h"
@@ -259,12 +260,9 @@ void CheckLosses(const SearchConfig& config, const cost::PreparedFolder& folder)
 
 /// Checks the agent's name early, since agents can be made only once the layers are known.
 void CheckAgent(const std::string& name) {
-  std::string known;
-  for (const std::string& agent : MakeAgents().Names()) {
-    if (agent == name) return;
-    known += (known.empty() ? "" : ", ") + agent;
-  }
-  throw UserError("unknown agent '" + name + "'; known here: " + known);
+  const std::vector<std::string> known = MakeAgents().Names();
+  if (std::ranges::find(known, name) != known.end()) return;
+  throw UserError("unknown agent '" + name + "'" + DidYouMean(name, known));
 }
 
 }  // namespace

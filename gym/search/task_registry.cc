@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/nearest.h"
 #include "envs/register.h"
 #include "gym/search/tasks/list.h"
 
@@ -34,11 +35,9 @@ const SearchTask* TaskRegistry::Find(std::string_view name) const {
 
 const SearchTask& TaskRegistry::Get(std::string_view name) const {
   if (const SearchTask* task = Find(name)) return *task;
-  std::string known;
-  for (const auto& task : tasks_) {
-    known += (known.empty() ? "" : ", ") + task->name() + " (" + task->spec().id + ")";
-  }
-  throw UserError("'env' is '" + std::string(name) + "', but a search can decide: " + known);
+  std::vector<std::string> known;
+  for (const auto& task : tasks_) known.push_back(task->name());
+  throw UserError("unknown env '" + std::string(name) + "'" + DidYouMean(name, known));
 }
 
 std::vector<const SearchTask*> TaskRegistry::All() const {

@@ -127,7 +127,7 @@ class Compress(e2e.SearchTest):
         rows = (
             ("holds a search of Compress-v0, not of Prune-v0",
              ["--env", "prune", "--out", run, "--resume"]),
-            ("'env' is 'shrink', but a search can decide: quantize (Quantize-v0), prune", ["--env", "shrink", "--out", run]),
+            ("unknown env 'shrink'; known: quantize, prune", ["--env", "shrink", "--out", run]),
             ("already holds a search", ["--env", "compress", "--out", run]),
         )
         for text, arguments in rows:
