@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {  // NOLINT(readability-identifier-naming)
 class App;
@@ -13,14 +14,15 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailure = 1;     ///< the machine or a bug
 inline constexpr int kExitUsage = 2;       ///< bad command line or input
 inline constexpr int kExitInfeasible = 3;  ///< finished, but nothing meets the constraints, or the
-                                           ///< result is suspicious
+                                           ///< result is suspicious or slower than f32
 
 /// State that subcommands share.
 struct AppContext {
-  std::string self;         ///< path of this executable, for measuring children
-  bool under_mpi = false;   ///< an MPI launcher started this process as a rank
-  int ranks_here = 0;       ///< ranks of that job on this machine; 0 = unknown
-  int exit_code = kExitOk;  ///< set by the subcommand that ran
+  std::string self;                     ///< path of this executable, for measuring children
+  bool under_mpi = false;               ///< an MPI launcher started this process as a rank
+  int ranks_here = 0;                   ///< ranks of that job on this machine; 0 = unknown
+  int exit_code = kExitOk;              ///< set by the subcommand that ran
+  std::vector<std::string> words = {};  ///< of the command line, "mscgym" first
 };
 
 // One function per subcommand, in the .cc of the same name. It declares options and help, and the

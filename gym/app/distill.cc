@@ -32,10 +32,10 @@
 #include "gym/app/distill_print.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/options.h"
-#include "gym/app/quality_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/stop.h"
+#include "gym/app/summary.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
@@ -69,6 +69,7 @@ struct Options {
   std::int64_t test_samples = 0;
   JudgeOptions judged;
   std::string target = kAutoTarget;
+  SpeedOptions speed;
   std::string checkpoint;
   bool resume = false;
   std::string out;
@@ -82,9 +83,7 @@ void CheckOptions(const Options& options) {
   if (!options.test_labels.empty() && options.test_images.empty()) {
     throw UserError("--labels needs --test");
   }
-  if (!options.judged.metrics.empty() && options.test_images.empty()) {
-    throw UserError("--metric needs --test");
-  }
+  CheckJudgeOptions(options.judged, options.test_images);
   if (options.settings.hard > 0 && options.labels.empty()) {
     throw UserError("--hard needs --data-labels");
   }
@@ -260,8 +259,8 @@ void Distill(Options options, AppContext& context) {
   job.train = data.Train();
   job.validation = data.Validation();
   const std::vector<Tensor> inputs = {data.train.inputs};
-  job.forms =
-      cost::ChooseForms(teacher, TensorSamples(inputs), run, targets, options.judged.outputs);
+  const TensorSamples samples(inputs);
+  job.forms = cost::ChooseForms(teacher, samples, run, targets, options.judged.outputs);
   PrintForms(job.forms);
   const std::string hash =
       DistillHash(teacher, student, options.settings, features, job.forms, job.train);
@@ -305,8 +304,20 @@ void Distill(Options options, AppContext& context) {
   report.epochs = result.epochs;
   report.pairs = PairsOf(base, strategy, TensorSamples(calibration), run, targets);
   if (!options.save_strategy.empty()) SaveStrategy(strategy, options.save_strategy);
+  SummaryInput made{.model = options.student.empty() ? options.model : options.student,
+                    .shapes = options.shapes,
+                    .f32 = &teacher,
+                    .compressed = &trained,
+                    .strategy = &strategy,
+                    .samples = &samples,
+                    .run = run,
+                    .targets = &targets,
+                    .plan = options.save_strategy,
+                    .speed = options.speed,
+                    .quality = report.after,
+                    .judged = &options.judged};
   if (!options.out.empty()) {
-    report.written = WriteModel(
+    made.written = WriteModel(
         base, strategy, {.original = options.model, .reader = options.reader, .file = options.out});
   }
   if (!options.page.empty()) {
@@ -315,8 +326,9 @@ void Distill(Options options, AppContext& context) {
                       data.train.inputs, run, targets);
     WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   }
+  report.summary = Summarize(made, context);
   options.json ? PrintDistillJson(report) : PrintDistillTable(report);
-  if (report.after) ReportSuspicions(*report.after, options.judged.guard, context);
+  ReportProblems(report.summary, context);
 }
 
 /// Adds --recipe. It is declared before the options that it sets, so that those given beside it are
@@ -411,9 +423,11 @@ void AddSamples(CLI::App& command, Options& options) {
   command.add_option("--labels", options.test_labels, "class numbers of --test");
   AddSetting(command, "--test-samples", options.test_samples, CLI::Range(0, 10000000),
              "number of samples of --test; 0 = all");
-  AddSetting(command, "--target", options.target,
-             "target that runs the models on --test; auto = that of --strategy, else the first "
-             "that has 8-bit kernels for this CPU");
+  AddSetting(
+      command, "--target", options.target,
+      "target that runs the models on --test and is timed; auto = that of --strategy, else the "
+      "first that has 8-bit kernels for this CPU");
+  AddSpeedOptions(command, options.speed);
 }
 
 }  // namespace

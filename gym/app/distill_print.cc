@@ -10,14 +10,6 @@
 #include "gym/search/losses.h"
 
 namespace msc::gym {
-namespace {
-
-void PrintOne(const char* who, const cost::Quality& quality) {
-  std::printf("%-16s  %s\n", who, QualityText(quality).c_str());
-}
-
-}  // namespace
-
 void PrintDistillTable(const DistillReport& report) {
   const bool validated =
       report.settings.patience > 0 || (!report.epochs.empty() && report.epochs[0].validation != 0);
@@ -28,12 +20,12 @@ void PrintDistillTable(const DistillReport& report) {
     std::printf("\n");
   }
   if (!report.pairs.empty()) std::printf("%s\n", report.pairs.c_str());
-  if (report.before && report.after) {
-    std::printf("%lld samples\n", static_cast<long long>(report.after->samples));
-    PrintOne("before training", *report.before);
-    PrintOne("after training", *report.after);
+  if (report.before) {
+    std::printf("before training, %lld samples: %s\n",
+                static_cast<long long>(report.before->samples),
+                QualityText(*report.before).c_str());
   }
-  if (report.written) PrintWritten(*report.written);
+  PrintSummary(report.summary);
 }
 
 void PrintDistillJson(const DistillReport& report) {
@@ -51,7 +43,7 @@ void PrintDistillJson(const DistillReport& report) {
   }
   if (report.before) all["before"] = QualityJson(*report.before);
   if (report.after) all["after"] = QualityJson(*report.after);
-  if (report.written) all["written"] = WrittenJson(*report.written);
+  AddSummaryJson(report.summary, all);
   PrintJsonResult("msc-distill-1", all);
 }
 

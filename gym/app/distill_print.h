@@ -7,7 +7,7 @@
 #include "compiler/compress/distill/trainer.h"
 #include "cost/model/outcome.h"
 #include "gym/app/distill_layers.h"
-#include "gym/app/written_model.h"
+#include "gym/app/summary.h"
 
 namespace msc::gym {
 
@@ -20,7 +20,7 @@ struct DistillReport {
   std::optional<cost::Quality> after;
   std::vector<LearnedLayer> layers;  ///< only if a page was requested
   std::string pairs;                 ///< loss by saturating pair sums (PairsText); empty = none
-  std::optional<WrittenModel> written;
+  Summary summary;
 };
 
 void PrintDistillTable(const DistillReport& report);

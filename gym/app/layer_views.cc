@@ -219,13 +219,8 @@ LayerView ViewOf(const PruneReport& report) {
                  .model = FileName(report.model),
                  .summary = share(report.macs_kept, report.macs) + " of the multiply-adds and " +
                             share(report.bytes_kept, report.bytes) + " of the weights are kept."};
-  if (report.quality) view.facts.push_back(OnSamples(*report.quality));
-  if (report.latency) {
-    view.facts.push_back("On " + report.target + " it takes " +
-                         FormatPercent(report.latency->ratio, 1) + " of the time before (" +
-                         FormatPercent(report.latency->ratio_low, 1) + " to " +
-                         FormatPercent(report.latency->ratio_high, 1) + ").");
-  }
+  if (report.summary.quality) view.facts.push_back(OnSamples(*report.summary.quality));
+  view.facts.push_back("Speed: " + SpeedText(report.summary.speed) + ".");
   view.charts.push_back(std::move(chart));
   return view;
 }

@@ -82,10 +82,14 @@ int Main(int argc, char** argv) {
       "  mpirun -n 3 mscgym search config.json --out run     a coordinator and two workers\n"
       "  mscgym search config.json --out run --resume        continue where it stopped\n"
       "  mscgym compile model.onnx --strategy run/best/strategy.json --out artefact\n"
-      "Exit codes: 0 done, constraints met; 3 done, no candidate meets them; 2 bad usage or input; "
+      "Exit codes: 0 done, constraints met; 3 done, but limits are missed or the result is "
+      "suspicious "
+      "or slower than f32; 2 bad usage or input; "
       "1 any other failure.");
   AppContext context;
   context.self = ExecutablePath();
+  context.words.assign(argv, argv + argc);
+  if (argc > 0) context.words[0] = "mscgym";
   // NOLINTNEXTLINE(concurrency-mt-unsafe): before any thread
   const auto environment = [](const char* name) { return std::getenv(name); };
   context.under_mpi = cost::UnderMpi(environment);

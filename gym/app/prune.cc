@@ -23,12 +23,12 @@
 #include "cost/quality/choose_form.h"
 #include "gym/app/command.h"
 #include "gym/app/layer_views.h"
+#include "gym/app/model_timer.h"
 #include "gym/app/options.h"
 #include "gym/app/prune_print.h"
-#include "gym/app/prune_time.h"
-#include "gym/app/quality_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
+#include "gym/app/summary.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
@@ -46,8 +46,7 @@ struct Options {
   std::string score = "l2";
   std::optional<double> latency;  ///< fraction of the time
   std::string sparsity;
-  bool measure = false;
-  std::int64_t max_ms = 3000;
+  SpeedOptions speed;
   PruneCalibration calibration;
   SampleOptions samples;
   std::string sample_labels;
@@ -190,11 +189,12 @@ class Pruner {
     calibration_.labels = samples_->labels();
   }
 
-  PruneReport Run() {
+  PruneReport Run(const AppContext& context) {
     if (!options_.sparsity.empty()) calibration_.sparsity = ParseSparsity(options_.sparsity);
     const bool fits = options_.reconstruct || calibration_.sparsity;
-    if (options_.latency || options_.measure || calibration_.sparsity) {
-      timer_.emplace(graph_, calibration_.run, targets_, options_.max_ms);
+    if (options_.latency) {
+      timer_.emplace(graph_, InputsToTime(graph_, samples_.get()), calibration_.run, targets_,
+                     options_.speed.max_ms);
     }
     Decide();
     if (!options_.masked.empty() && (fits || strategy_.fit != FitPlan{})) {
@@ -221,22 +221,37 @@ class Pruner {
                                              : "none";
     report.sparsity = options_.sparsity;
     report.tried = tried_;
+    Write(pruned, context, report);
+    return report;
+  }
+
+ private:
+  /// Judges and writes the pruned model, and adds the summary to the report.
+  void Write(const Graph& pruned, const AppContext& context, PruneReport& report) {
+    Strategy only_pruned = strategy_;  // a plan of a search may quantize, too
+    only_pruned.quantize = {};
+    SummaryInput made{.model = options_.model,
+                      .shapes = options_.shapes,
+                      .f32 = &graph_,
+                      .compressed = &pruned,
+                      .strategy = &only_pruned,
+                      .samples = samples_.get(),
+                      .run = calibration_.run,
+                      .targets = &targets_,
+                      .plan = options_.save_plan,
+                      .speed = options_.speed,
+                      .judged = &options_.samples.judged};
+    TestSamples test;
     if (!options_.samples.test_images.empty()) {
-      const TestJudge judge(OpenTest(options_.samples, graph_), graph_, calibration_.run, targets_,
-                            options_.samples.judged);
+      test = OpenTest(options_.samples, graph_);
+      const TestJudge judge(test, graph_, calibration_.run, targets_, options_.samples.judged);
       PrintForms(judge.forms());
-      report.quality = judge.Judge(pruned);
-    }
-    if (timer_) {
-      line_.Show("[measure]");
-      report.target = calibration_.run.target;
-      report.latency = timer_->Measure(pruned);
+      made.quality = judge.Judge(pruned);
+      if (made.samples == nullptr) made.samples = test.source.get();
     }
     if (!options_.save_plan.empty()) SaveStrategy(strategy_, options_.save_plan);
     if (!options_.out.empty()) {
-      Strategy only_pruned = strategy_;  // a plan of a search may quantize, too
-      only_pruned.quantize = {};
-      report.written =
+      made.written =
           WriteModel(graph_, only_pruned, {.original = options_.model, .file = options_.out});
     }
     if (!options_.masked.empty()) {
@@ -244,10 +259,10 @@ class Pruner {
       MaskPrunePlan(strategy_.prune, masked);
       ExportOnnx(masked, options_.masked);
     }
-    return report;
+    line_.Show("[measure]");
+    report.summary = Summarize(made, context);
   }
 
- private:
   void Decide() {
     if (!options_.plan.empty()) {
       strategy_ = LoadStrategy(options_.plan);
@@ -351,10 +366,10 @@ void Prune(Options options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
   options.calibration.run.target = TargetOf(options.calibration.run.target, targets);
   (void)targets.Get(options.calibration.run.target);  // before work that does not need it
-  const PruneReport report = Pruner(options, targets).Run();
+  const PruneReport report = Pruner(options, targets).Run(context);
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintPruneJson(report) : PrintPruneTable(report);
-  if (report.quality) ReportSuspicions(*report.quality, options.samples.judged.guard, context);
+  ReportProblems(report.summary, context);
 }
 
 void AddChoices(CLI::App& command, Options& options) {
@@ -393,10 +408,6 @@ void AddData(CLI::App& command, Options& options) {
   command.add_option("--sparsity", options.sparsity,
                      "set weights to zero and refit the others: N:M, such as 2:4, or the share of "
                      "weights to keep, such as 0.5");
-  command.add_flag("--measure", options.measure,
-                   "time the model before and after pruning on --target");
-  AddSetting(command, "--max-ms", options.max_ms, CLI::Range(1, 1000000),
-             "time limit of one measurement in milliseconds");
   command.add_flag(
       "--reconstruct", options.reconstruct,
       "refit the remaining weights to the original outputs, layer by layer, without training");
@@ -404,10 +415,12 @@ void AddData(CLI::App& command, Options& options) {
              "strength with which the fit holds weights near their original values");
   AddSetting(command, "--positions", options.calibration.positions, CLI::Range(1, 1000000),
              "number of output positions per sample that scores and fit use");
-  AddSetting(command, "--target", options.calibration.run.target,
-             "target that runs the model on the samples and is timed; auto = the first that has 8-bit "
-             "kernels for this CPU");
+  AddSetting(
+      command, "--target", options.calibration.run.target,
+      "target that runs the model on the samples and is timed; auto = the first that has 8-bit "
+      "kernels for this CPU");
   AddThreadsOption(command, options.calibration.run.threads, "number of threads of the target");
+  AddSpeedOptions(command, options.speed);
 }
 
 }  // namespace

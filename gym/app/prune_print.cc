@@ -5,10 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compiler/base/fields.h"
 #include "compiler/base/formatted.h"
 #include "gym/app/json_output.h"
-#include "gym/app/quality_print.h"
 
 namespace msc::gym {
 namespace {
@@ -26,12 +24,6 @@ void PrintTimes(const PruneReport& report) {
     std::printf("tried: %.1f %% of the multiply-adds take %.1f %% of the time\n", 100 * plan.macs,
                 100 * plan.time);
   }
-  if (!report.latency) return;
-  const cost::Latency& time = *report.latency;
-  std::printf("%s: %.3f ms instead of %.3f, %.1f %% of the time (%.1f to %.1f)%s\n",
-              report.target.c_str(), time.median_ns * 1e-6, time.reference_median_ns * 1e-6,
-              100 * time.ratio, 100 * time.ratio_low, 100 * time.ratio_high,
-              time.noisy ? ", noisy" : "");
   if (!report.sparsity.empty()) {
     std::printf(
         "zeros save no time, because kernels multiply by them like by other weights: any gain "
@@ -69,8 +61,7 @@ void PrintPruneTable(const PruneReport& report) {
               report.bytes * 1e-6, report.bytes_kept * 1e-6,
               Percent(report.bytes_kept, report.bytes));
   PrintTimes(report);
-  if (report.quality) PrintQuality(*report.quality);
-  if (report.written) PrintWritten(*report.written);
+  PrintSummary(report.summary);
 }
 
 void PrintPruneJson(const PruneReport& report) {
@@ -99,12 +90,7 @@ void PrintPruneJson(const PruneReport& report) {
   for (const TimedPrunePlan& plan : report.tried) {
     all["tried"].push_back({{"macs", plan.macs}, {"time", plan.time}});
   }
-  if (report.latency) {
-    all["target"] = report.target;
-    all["latency"] = WriteJson(*report.latency);
-  }
-  if (report.quality) all["quality"] = QualityJson(*report.quality);
-  if (report.written) all["written"] = WrittenJson(*report.written);
+  AddSummaryJson(report.summary, all);
   PrintJsonResult("msc-prune-1", all);
 }
 

@@ -7,8 +7,7 @@
 
 #include "compiler/pipeline/prune.h"
 #include "compiler/pipeline/prune_budget.h"
-#include "cost/model/outcome.h"
-#include "gym/app/written_model.h"
+#include "gym/app/summary.h"
 
 namespace msc::gym {
 
@@ -35,12 +34,9 @@ struct PruneReport {
   double macs_kept = 0;
   double bytes = 0;
   double bytes_kept = 0;
-  std::optional<cost::Quality> quality;  ///< if test samples were given
-  std::string sparsity;                  ///< as given on the command line, or empty
-  std::vector<TimedPrunePlan> tried;     ///< for a latency budget
-  std::string target;                    ///< target that was timed
-  std::optional<cost::Latency> latency;  ///< of the pruned model relative to the original
-  std::optional<WrittenModel> written;   ///< if requested
+  std::string sparsity;               ///< as given on the command line, or empty
+  std::vector<TimedPrunePlan> tried;  ///< for a latency budget
+  Summary summary;
 };
 
 void PrintPruneTable(const PruneReport& report);

@@ -19,14 +19,6 @@ void PrintForms(const OutputForms& forms) {
   std::fprintf(stderr, "%s\n", cost::FormatForms(forms).c_str());
 }
 
-void ReportSuspicions(const cost::Quality& quality, const cost::Guard& guard, AppContext& context) {
-  std::fflush(stdout);  // so that these lines come last
-  for (const std::string& suspicion : cost::FindSuspicions(quality, {}, guard)) {
-    std::fprintf(stderr, "suspicious: %s\n", suspicion.c_str());
-    context.exit_code = kExitInfeasible;
-  }
-}
-
 nlohmann::json QualityJson(const cost::Quality& quality) {
   nlohmann::json json = {{"samples", quality.samples}, {"losses", nlohmann::json::object()}};
   for (const auto& [name, loss] : quality.Losses()) {

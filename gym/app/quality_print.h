@@ -4,8 +4,6 @@
 
 #include "compiler/ir/output_form.h"
 #include "cost/model/outcome.h"
-#include "cost/quality/guard.h"
-#include "gym/app/command.h"
 
 namespace msc::gym {
 
@@ -13,8 +11,6 @@ namespace msc::gym {
 void PrintQuality(const cost::Quality& quality);
 /// Prints on stderr what the outputs of a model are taken for.
 void PrintForms(const OutputForms& forms);
-/// Prints what makes the model suspicious, one line each, and sets the exit code if anything does.
-void ReportSuspicions(const cost::Quality& quality, const cost::Guard& guard, AppContext& context);
 /// Returns the quality for scripts; accuracies only if labels were given.
 [[nodiscard]] nlohmann::json QualityJson(const cost::Quality& quality);
 

@@ -27,12 +27,11 @@
 #include "gym/app/layer_weights.h"
 #include "gym/app/not_finite.h"
 #include "gym/app/options.h"
-#include "gym/app/quality_print.h"
 #include "gym/app/quantize_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/scale_table.h"
-#include "gym/app/written_model.h"
+#include "gym/app/summary.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
@@ -50,6 +49,7 @@ struct Options {
   std::string keep_f32;  ///< "auto" or "none"; empty: auto if the bits are the default
   CalibrationRun run;
   SampleOptions samples;
+  SpeedOptions speed;
   std::string out;
   std::string reader = "any";
   std::string save_plan;
@@ -311,16 +311,27 @@ void Quantize(Options options, AppContext& context) {
   }
   if (report.sensitivity) WriteSensitivityCsv(report.sensitivity->rows, options.sensitivity);
   if (!options.save_plan.empty()) SaveStrategy(model.strategy, options.save_plan);
+  SummaryInput made{.model = options.model,
+                    .shapes = options.shapes,
+                    .f32 = &graph,
+                    .compressed = &applied,
+                    .strategy = &model.strategy,
+                    .samples = samples.get(),
+                    .run = options.run,
+                    .targets = &targets,
+                    .plan = options.save_plan,
+                    .speed = options.speed,
+                    .judged = &options.samples.judged};
+  if (report.quality && report.quality->failure.empty()) made.quality = report.quality->quality;
   if (!options.out.empty()) {
-    report.written =
+    made.written =
         WriteModel(graph, model.strategy,
                    {.original = options.model, .reader = options.reader, .file = options.out});
   }
+  report.summary = Summarize(made, context);
   if (!options.page.empty()) WriteFileAtomic(options.page, RenderLayers(ViewOf(report)));
   options.json ? PrintQuantizeJson(report) : PrintQuantizeTable(report);
-  if (report.quality && report.quality->failure.empty()) {
-    ReportSuspicions(report.quality->quality, options.samples.judged.guard, context);
-  }
+  ReportProblems(report.summary, context);
   if (report.not_finite.empty()) return;
   std::fprintf(stderr, "mscgym: %s\n", report.not_finite.c_str());
   context.exit_code = kExitFailure;
@@ -402,6 +413,7 @@ void AddQuantize(CLI::App& app, AppContext& context) {
              "target that runs the model on the samples and deploys it; auto = the first that has "
              "8-bit kernels for this CPU");
   AddThreadsOption(*command, options->run.threads, "number of threads of the target");
+  AddSpeedOptions(*command, options->speed);
   command->add_option("--out", options->out,
                       "write the quantized model to this ONNX file, with Q/DQ nodes");
   AddReaderOption(*command, options->reader);
@@ -419,8 +431,9 @@ void AddQuantize(CLI::App& app, AppContext& context) {
                       "write a web page with a bar and a line for every layer");
   command->add_flag("--json", options->json, "print the results as JSON");
   command->footer(
-      "Exit code 1: an output has a value that is not finite, but is finite in the f32 model; the "
-      "requested files are written in any case.\n"
+      "Exit code 1: an output has a value that is not finite, but is finite in the f32 model. "
+      "Exit code 3: a --limit is missed, the result is suspicious, or it is slower than f32 "
+      "although activations are quantized. The requested files are written in any case.\n"
       "Example:\n"
       "  mscgym quantize model.onnx --calibration train.npy --format npy --bits 4 --grid mse\n"
       "    --rounding descent --reconstruct --out w4a8.onnx --save-plan w4a8.json");

@@ -189,10 +189,7 @@ void PrintQuantizeTable(const QuantizeReport& report) {
     const std::string ranks = RankText(*report.sensitivity);
     if (!ranks.empty()) std::printf("%s\n", ranks.c_str());
   }
-  if (report.quality && report.quality->failure.empty()) {
-    PrintQuality(report.quality->quality);
-  }
-  if (report.written) PrintWritten(*report.written);
+  PrintSummary(report.summary);
 }
 
 void PrintQuantizeJson(const QuantizeReport& report) {
@@ -230,11 +227,8 @@ void PrintQuantizeJson(const QuantizeReport& report) {
     }
   }
   if (!report.not_finite.empty()) all["not_finite"] = report.not_finite;
-  if (report.quality && report.quality->failure.empty()) {
-    all["quality"] = QualityJson(report.quality->quality);
-  }
   if (report.sensitivity) all["sensitivity"] = SensitivityJson(*report.sensitivity);
-  if (report.written) all["written"] = WrittenJson(*report.written);
+  AddSummaryJson(report.summary, all);
   PrintJsonResult("msc-quantize-1", all);
 }
 

@@ -9,7 +9,7 @@
 #include "compiler/pipeline/quantize.h"
 #include "gym/app/keep_float.h"
 #include "gym/app/samples.h"
-#include "gym/app/written_model.h"
+#include "gym/app/summary.h"
 
 namespace msc::gym {
 
@@ -55,7 +55,7 @@ struct QuantizeReport {
   std::optional<Judged> quality = {};           ///< if test samples were given
   std::string not_finite = {};                  ///< an output that is not finite, and its origin
   std::optional<Sensitivity> sensitivity = {};  ///< if requested
-  std::optional<WrittenModel> written = {};     ///< if requested
+  Summary summary = {};
 };
 
 /// Returns a text on losses by saturating pair sums; nothing if there are none.

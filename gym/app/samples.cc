@@ -20,6 +20,7 @@
 #include "compiler/pipeline/batch.h"
 #include "cost/quality/choose_form.h"
 #include "cost/quality/quality.h"
+#include "gym/app/limits.h"
 #include "gym/app/options.h"
 #include "gym/search/model.h"
 #include "gym/search/sample_layout.h"
@@ -58,6 +59,12 @@ void PrintSummary(const char* what, const cost::DatasetSamples& samples) {
   for (const std::string& warning : cost::WarningsOf(inputs)) {
     std::fprintf(stderr, "warning: %s: %s\n", what, warning.c_str());
   }
+}
+
+std::vector<std::string> NamesOf(const cost::MetricSpecs& metrics) {
+  std::vector<std::string> names;
+  for (const auto& [name, spec] : metrics) names.push_back(name);
+  return names;
 }
 
 /// Reads "x=1" or "x=none".
@@ -214,6 +221,7 @@ void AddJudgeOptions(CLI::App& command, JudgeOptions& options, const std::string
                ": NAME=lower:COMMAND, or higher, whichever is better, such as \"wer=lower:python3 "
                "wer.py\" (docs/metrics.md); may be repeated",
            [&metrics = options.metrics](const std::string& text) { ReadMetric(text, metrics); });
+  AddLimitOption(command, options.limits);
   command
       .add_option("--guard-disagreement", options.guard.disagreement,
                   "percent of decisions that may change on " + samples +
@@ -241,13 +249,17 @@ void AddSampleOptions(CLI::App& command, SampleOptions& options) {
              "number of samples of --test; 0 = all");
 }
 
+void CheckJudgeOptions(const JudgeOptions& options, const std::string& test_images) {
+  if (!options.metrics.empty() && test_images.empty()) throw UserError("--metric needs --test");
+  if (!options.limits.empty() && test_images.empty()) throw UserError("--limit needs --test");
+  CheckLimitNames(options.limits, NamesOf(options.metrics));
+}
+
 void CheckSampleOptions(const SampleOptions& options) {
   if (!options.test_labels.empty() && options.test_images.empty()) {
     throw UserError("--labels needs --test");
   }
-  if (!options.judged.metrics.empty() && options.test_images.empty()) {
-    throw UserError("--metric needs --test");
-  }
+  CheckJudgeOptions(options.judged, options.test_images);
 }
 
 void PlaceSamplesOf(Graph& graph, const cost::DataConfig& form,
@@ -317,6 +329,11 @@ TestJudge::TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
   wanted_ = Outputs(before);
   const std::vector<Tensor> wanted = JoinFirstSize(wanted_);
   forms_ = cost::ChooseForms(before, wanted, options.outputs);
+  if (!options.limits.empty()) {
+    std::vector<std::string> losses = cost::LossNames(forms_, wanted, test_.labels);
+    for (const std::string& metric : NamesOf(options.metrics)) losses.push_back(metric);
+    CheckLimits(options.limits, losses);
+  }
   if (options.metrics.empty()) return;
   const std::int64_t count = test_.source->count();
   if (test_.source->GroupEnd(0) < count) {

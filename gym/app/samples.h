@@ -16,6 +16,7 @@
 #include "cost/measure/metric.h"
 #include "cost/model/outcome.h"
 #include "cost/quality/guard.h"
+#include "cost/quality/verdict.h"
 #include "cost/samples/dataset.h"
 #include "gym/app/test_metrics.h"
 
@@ -33,6 +34,7 @@ struct JudgeOptions {
   std::map<std::string, OutputForm> outputs;  ///< forms of --output, by output
   cost::MetricSpecs metrics;                  ///< of --metric
   cost::Guard guard;                          ///< bounds of what is not suspicious
+  cost::QualityLimits limits = {};            ///< of --limit
 };
 
 /// Sample options of a subcommand that works on one model.
@@ -48,12 +50,14 @@ struct SampleOptions {
 
 /// Adds --format, --scale, --mean, --resize and others, which convert samples to model inputs.
 void AddFormOptions(CLI::App& command, cost::DataConfig& data);
-/// Adds --output, which says what outputs are, --metric, and --guard-disagreement and
+/// Adds --output, which says what outputs are, --metric, --limit, and --guard-disagreement and
 /// --guard-error, beyond which results are suspicious. `samples` says which these are on.
 void AddJudgeOptions(CLI::App& command, JudgeOptions& options,
                      const std::string& samples = "--test");
 /// Adds --calibration, --samples, --test, --labels and --test-samples, and those of AddFormOptions.
 void AddSampleOptions(CLI::App& command, SampleOptions& options);
+/// Throws UserError if these need test samples and there are none, or if a limit names no loss.
+void CheckJudgeOptions(const JudgeOptions& options, const std::string& test_images);
 /// Throws UserError if options contradict each other.
 void CheckSampleOptions(const SampleOptions& options);
 
@@ -114,7 +118,8 @@ using ModelCall = std::function<std::vector<Tensor>(std::span<const Tensor> inpu
 /// Compares models with one reference model on the test samples. Caches the reference outputs.
 class TestJudge {
  public:
-  /// Forms that `options` does not have follow from what outputs hold. UserError if a metric fails.
+  /// Forms that `options` does not have follow from what outputs hold. UserError if a metric
+  /// fails, or for a limit on a loss that the outputs do not have.
   TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
             const TargetRegistry& targets, const JudgeOptions& options);
   /// Returns the quality of `after`, which may hold Q/DQ and Cast nodes. UserError if its outputs

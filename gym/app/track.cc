@@ -45,7 +45,6 @@ struct Options {
   TrackSampleOptions samples;
   std::optional<std::int64_t> batch;
   JudgeOptions judged;
-  cost::QualityLimits limits;
   int threads = 1;
   double tolerance = 0;
   std::string store;
@@ -132,8 +131,8 @@ std::vector<cost::TrackStage> CompiledStages(const Options& options, const Graph
 void CheckLimitsOf(const Options& options) {
   std::vector<std::string> metrics;
   for (const auto& [name, spec] : options.judged.metrics) metrics.push_back(name);
-  CheckLimitNames(options.limits, metrics);
-  if (options.limits.contains(std::string(cost::kAccuracyDrop))) {
+  CheckLimitNames(options.judged.limits, metrics);
+  if (options.judged.limits.contains(std::string(cost::kAccuracyDrop))) {
     throw UserError("--limit accuracy_drop: track reads no labels; limit disagreement instead");
   }
 }
@@ -210,7 +209,6 @@ OutputsReport CompareOutputs(const Options& options, const Stages& stages,
   StagesToJudge in{.samples = samples,
                    .baseline = stages.baseline,
                    .judged = options.judged,
-                   .limits = options.limits,
                    .threads = options.threads};
   if (stages.optimized) in.stages.push_back(&*stages.optimized);
   for (const cost::TrackStage& stage : stages.compiled) in.stages.push_back(&stage);
@@ -283,7 +281,6 @@ void AddTrack(CLI::App& app, AppContext& context) {
   AddTrackSampleOptions(*command, options->samples);
   AddBatchOption(*command, options->batch);
   AddJudgeOptions(*command, options->judged, "the samples");
-  AddLimitOption(*command, options->limits);
   AddThreadsOption(*command, options->threads, "number of threads of compiled stages");
   command
       ->add_option("--tolerance", options->tolerance,

@@ -74,8 +74,8 @@ OutputsReport JudgeAll(const StagesToJudge& in, const TargetRegistry& targets, P
     outputs.stage = stage->name;
     outputs.judged = JudgeStage(judge, *stage, targets);
     if (!outputs.judged.failure.empty()) continue;
-    outputs.limits = JudgeLimits(in.limits, outputs.judged.quality);
-    outputs.suspicions = FindSuspicions(outputs.judged.quality, in.limits, in.judged.guard);
+    outputs.limits = JudgeLimits(in.judged.limits, outputs.judged.quality);
+    outputs.suspicions = FindSuspicions(outputs.judged.quality, in.judged.limits, in.judged.guard);
   }
   return report;
 }
@@ -89,7 +89,7 @@ bool StageOutputs::hold() const {
 
 OutputsReport JudgeStages(const StagesToJudge& in, const TargetRegistry& targets,
                           ProgressLine& line) {
-  const bool asked = !in.judged.outputs.empty() || !in.judged.metrics.empty() || !in.limits.empty();
+  const bool asked = !in.judged.outputs.empty() || !in.judged.metrics.empty() || !in.judged.limits.empty();
   try {
     return JudgeAll(in, targets, line);
   } catch (const UserError& error) {

@@ -32,7 +32,6 @@ struct StagesToJudge {
   const cost::TrackStage& baseline;
   std::vector<const cost::TrackStage*> stages = {};
   JudgeOptions judged = {};
-  cost::QualityLimits limits = {};
   int threads = 1;  ///< of the reference kernels
 };
 

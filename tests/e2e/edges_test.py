@@ -120,7 +120,7 @@ class Edges(e2e.SearchTest):
     # --- samples ---
 
     def quantize(self, *arguments):
-        return ["quantize", self.keep("m.onnx", classifier()), *arguments]
+        return ["quantize", self.keep("m.onnx", classifier()), "--no-speed", *arguments]
 
     def test_the_name_of_a_file_says_its_form(self):
         source = random.Random(1)
@@ -148,7 +148,7 @@ class Edges(e2e.SearchTest):
         images = self.images("few.npy", 30)
         self.succeed(*self.quantize("--calibration", images))
         self.succeed("prune", self.keep("p.onnx", classifier()), "--calibration", images, "--density",
-                     "0.5", "--align", "1", "--score", "energy")
+                     "0.5", "--align", "1", "--score", "energy", "--no-speed")
         self.refused("has 30 samples; 31 from number 0 on were requested",
                      *self.quantize("--calibration", images, "--samples", "31"))
 

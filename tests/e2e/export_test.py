@@ -47,7 +47,7 @@ class ExportForReaders(e2e.ShippedModelTest):
         self.plan = self.at("plan.json")
         # Products with weights of 7 bits overflow on no CPU.
         self.bits = ["--bits", "7"]
-        self.succeed("quantize", self.model, *self.calibration, *self.bits, "--save-plan", self.plan)
+        self.succeed("quantize", self.model, *self.calibration, *self.bits, "--no-speed", "--save-plan", self.plan)
 
     def export(self, reader, *options):
         return self.succeed("export", self.model, "--strategy", self.plan, "--for", reader, "--out",
@@ -64,7 +64,7 @@ class ExportForReaders(e2e.ShippedModelTest):
         self.assertIn("onnxruntime", refused.stderr)
 
     def test_quantize_writes_what_export_writes(self):
-        made = json.loads(self.succeed("quantize", self.model, *self.calibration, *self.bits, "--json", "--for",
+        made = json.loads(self.succeed("quantize", self.model, *self.calibration, *self.bits, "--no-speed", "--json", "--for",
                                        "onnxruntime", "--out", self.at("direct.onnx")).stdout)
         self.assertEqual((made["written"]["for"], made["written"]["opset"]), ("onnxruntime", 13))
         self.assertEqual(made["written"]["bytes"], len(e2e.read(self.at("direct.onnx"))))

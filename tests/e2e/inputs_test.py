@@ -45,7 +45,7 @@ class TwoInputs(e2e.SearchTest):
                         "--test", self.data]
 
     def test_is_quantized_and_pruned(self):
-        made = json.loads(self.succeed("quantize", self.model, "--keep-f32", "none", *self.samples, "--labels",
+        made = json.loads(self.succeed("quantize", self.model, "--keep-f32", "none", "--no-speed", *self.samples, "--labels",
                                        self.data + ":labels", "--json").stdout)
         self.assertEqual([layer["precision"] for layer in made["layers"]], ["int8", "int8"])
         self.assertLess(e2e.loss(made["quality"], "distill_loss"), 0.05)

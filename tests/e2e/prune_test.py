@@ -85,7 +85,7 @@ class Prune(e2e.ShippedModelTest):
         for share in zeros:
             self.assertAlmostEqual(share, 0.5, places=2)
         self.assertEqual(made["macs_kept"], made["macs"])
-        self.assertGreater(made["latency"]["ratio"], 0)
+        self.assertEqual(made["no_latency"], "not measured, because of --no-speed")
         self.assertGreater(made["quality"]["accuracy"], 0.8)
         timed = self.prune("--latency", "0.8", "--max-ms", "100", "--align", "8", "--least", "0.05")
         met = [plan for plan in timed["tried"] if plan["time"] <= 0.8]

@@ -125,7 +125,7 @@ class Quantize(e2e.ShippedModelTest):
 
     def test_sensitivities_of_a_pruned_model_are_of_quantizing_it(self):
         plan = self.at("half.json")
-        self.succeed("prune", self.model, "--density", "0.5", "--save-plan", plan)
+        self.succeed("prune", self.model, "--density", "0.5", "--save-plan", plan, "--no-speed")
         made = self.quantize("--strategy", plan, "--layer", "/head/Gemm=bf16", *self.test[:-1],
                              "100", "--sensitivity", self.at("rows.csv"))
         self.assertEqual([row["weight_bits"] for row in made["sensitivity"]["layers"]
@@ -141,12 +141,12 @@ class Quantize(e2e.ShippedModelTest):
         text = e2e.read(page).decode()
         said = f"of a layer&#39;s outputs (&#39;{worst['layer']}&#39;); weights of 7 bits rule"
         self.assertEqual(said in text.replace("'", "&#39;"), worst["outputs_saturated"] > 0)
-        shown = self.succeed("quantize", self.model, *self.calibration).stdout
+        shown = self.succeed("quantize", self.model, *self.calibration, "--no-speed").stdout
         kind = "note" if made["cpu_has_vnni"] else "warning"
         self.assertEqual(kind + ": kernels that add 8-bit products in 16 bits" in shown,
                          worst["outputs_saturated"] > 0)
         self.assertNotIn("8-bit products", self.succeed("quantize", self.model, "--bits", "7",
-                                                        *self.calibration).stdout)
+                                                        *self.calibration, "--no-speed").stdout)
 
     def test_groups_of_weights_and_ranges_are_written_for_others(self):
         onnx, table = self.at("w4.onnx"), self.at("table")
@@ -156,7 +156,7 @@ class Quantize(e2e.ShippedModelTest):
         self.assertGreater(quality["accuracy"], quality["reference_accuracy"] - MOST_LOST)
         self.assertEqual({layer["runs_in"] for layer in made["layers"]}, {"f32"})
         # The file is a model like any other here: its outputs are those that were judged.
-        again = json.loads(self.succeed("quantize", onnx, "--json", "--layer", "/head/Gemm=f32",
+        again = json.loads(self.succeed("quantize", onnx, "--json", "--no-speed", "--layer", "/head/Gemm=f32",
                                         *self.calibration, "--activations", "f32", "--bits", "8",
                                         *self.test).stdout)
         self.assertEqual(again["quality"]["reference_accuracy"], quality["accuracy"])

@@ -21,7 +21,7 @@ class Track(e2e.SearchTest):
     def int8(self, *form):
         """A strategy whose ranges come from samples of this form."""
         path = self.at("int8.json")
-        self.succeed("quantize", self.model, "--calibration", self.calibration, "--samples", "64", *form,
+        self.succeed("quantize", self.model, "--calibration", self.calibration, "--samples", "64", "--no-speed", *form,
                      "--save-plan", path)
         return path
 
@@ -143,7 +143,7 @@ class Track(e2e.SearchTest):
 
         # An artefact is compared with its own strategy.
         pruned, artefact = self.at("pruned.json"), self.at("artefact")
-        self.succeed("prune", model, "--density", "0.9", "--save-plan", pruned)
+        self.succeed("prune", model, "--density", "0.9", "--no-speed", "--save-plan", pruned)
         self.succeed("compile", model, "--strategy", pruned, "--out", artefact)
         done = self.mscgym("track", model, "--artefact", artefact, "--random", "3", "--bisect",
                            *e2e.ANY_MODEL, "--json")
@@ -152,7 +152,7 @@ class Track(e2e.SearchTest):
         # Or with the model as it was: pruning shows.
         int8 = self.at("int8.json")
         data = e2e.small_config()["calibration"]["data"]
-        self.succeed("quantize", model, "--calibration", data["images"], "--samples", "32",
+        self.succeed("quantize", model, "--calibration", data["images"], "--samples", "32", "--no-speed",
                      "--save-plan", int8)
         errors = {}
         for against in ("optimized", "baseline"):

@@ -88,7 +88,7 @@ TEST_F(TrackOutputs, DoNotHoldIfDecisionsChangeOrALimitIsMissed) {
   StagesToJudge in = In();
   in.judged.guard = {.disagreement = 100, .relative_error = 0};
   EXPECT_TRUE(Judge(4, 5, in).stages.at(0).hold());
-  in.limits = {{"disagreement", 1}, {"distill_loss", 1e9}};
+  in.judged.limits = {{"disagreement", 1}, {"distill_loss", 1e9}};
   const StageOutputs limited = Judge(4, 5, in).stages.at(0);
   EXPECT_FALSE(limited.hold());
   ASSERT_EQ(limited.limits.size(), 2U);
@@ -97,7 +97,7 @@ TEST_F(TrackOutputs, DoNotHoldIfDecisionsChangeOrALimitIsMissed) {
   const StageOutputs guarded = Judge(4, 5, In()).stages.at(0);
   EXPECT_FALSE(guarded.hold());
   EXPECT_EQ(guarded.suspicions.size(), 2U);
-  in.limits = {{"iou_loss", 1}};
+  in.judged.limits = {{"iou_loss", 1}};
   EXPECT_EQ(Refusal([&] { (void)Judge(4, 5, in); }),
             "--limit: the outputs have no loss 'iou_loss'; known: disagreement, distill_loss, "
             "relative_error");

@@ -1,8 +1,12 @@
-#include "gym/app/prune_time.h"
+#include "gym/app/model_timer.h"
 
+#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/runtime/threads.h"
@@ -11,13 +15,30 @@
 
 namespace msc::gym {
 
-ModelTimer::ModelTimer(const Graph& whole, const CalibrationRun& run, const TargetRegistry& targets,
-                       std::int64_t max_ms)
+std::vector<Tensor> InputsToTime(const Graph& graph, const SampleSource* samples) {
+  if (samples != nullptr) {
+    return InputsOfRows(LayoutOf(graph), samples->Read(0, BatchSize(graph, 1)));
+  }
+  const ShapeBindings batch = BatchBindings(graph, 1);
+  for (const ValueId id : graph.inputs()) {
+    const std::optional<Shape>& shape = graph.type(id).shape;
+    const bool open = !shape || std::ranges::any_of(*shape, [&](const Dim& dim) {
+      return !dim.known() && !batch.contains(dim.symbol());
+    });
+    if (open) {
+      throw UserError("the model leaves dimensions of input '" + graph.value(id).name +
+                      "' open: give samples, or the sizes with --shape");
+    }
+  }
+  return RandomInputs(BoundInputs(graph, batch), 0);
+}
+
+ModelTimer::ModelTimer(const Graph& whole, std::vector<Tensor> inputs, const CalibrationRun& run,
+                       const TargetRegistry& targets, std::int64_t max_ms)
     : run_(run),
       targets_(targets),
       max_ms_(max_ms),
-      bindings_(BatchBindings(whole, 1)),
-      inputs_(RandomInputs(BoundInputs(whole, bindings_), 0)),
+      inputs_(std::move(inputs)),
       whole_(Build(whole)) {
   const std::vector<int> cores = AllowedCores();
   if (run.threads > std::ssize(cores)) {
@@ -32,7 +53,8 @@ Executable ModelTimer::Build(const Graph& graph) const {
   Strategy strategy;
   strategy.target = run_.target;
   Result<Executable> built =
-      Compile(graph, strategy, targets_, {.threads = run_.threads, .bindings = bindings_});
+      Compile(graph, strategy, targets_,
+              {.threads = run_.threads, .bindings = BindingsFor(graph, inputs_)});
   if (!built.ok()) throw UserError("the model cannot be timed: " + built.failure().detail);
   return std::move(built.value());
 }
