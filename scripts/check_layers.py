@@ -64,7 +64,7 @@ RULES = {
     "compiler/pipeline": "compiler/*",
     "cost/analytic": "compiler/runtime compiler/ops compiler/ir compiler/base",
     "cost/model": "compiler/base compiler/ir compiler/ops compiler/strategy",
-    "cost/samples": "compiler/base compiler/ir",
+    "cost/samples": "cost/model compiler/base compiler/ir",
     "cost/quality": "cost/model compiler/*",
     "cost/track": "cost/model cost/samples compiler/*",
     "cost/measure": "cost/model cost/quality cost/samples compiler/*",

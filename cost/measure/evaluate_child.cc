@@ -97,7 +97,7 @@ std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, co
                                std::span<QualityMeter* const> meters, OutputKeeper& keeper) {
   const std::vector<Tensor> inputs = LoadInputs(context.folder, rows);
   const std::vector<Tensor> reference = LoadReference(context.folder, rows);
-  const std::vector<std::int32_t> labels = LoadLabels(context.folder, rows);
+  const std::vector<OutputLabels> labels = LoadOutputLabels(context.folder, rows);
 
   std::optional<Failure> failure;
   ForEachBatch(built, inputs, [&](std::int64_t first, std::span<const Tensor> outputs) {
@@ -105,10 +105,7 @@ std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, co
     std::vector<Tensor> wanted;
     wanted.reserve(reference.size());
     for (const Tensor& output : reference) wanted.push_back(Rows(output, first, count));
-    const auto offset = static_cast<std::size_t>(first);
-    const auto of_these = labels.empty()
-                              ? std::span<const std::int32_t>()
-                              : std::span(labels).subspan(offset, static_cast<std::size_t>(count));
+    const LabelRows of_these{.labels = labels, .first = first};
     for (QualityMeter* const meter : meters) {
       if (!failure) failure = meter->Add(wanted, outputs, of_these);
     }

@@ -1,5 +1,6 @@
 #include "cost/measure/folder.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "compiler/base/hash.h"
 #include "compiler/ir/serialize.h"
 #include "cost/measure/build.h"
+#include "cost/quality/bind_labels.h"
 #include "cost/quality/choose_form.h"
 #include "cost/quality/quality.h"
 
@@ -39,6 +41,7 @@ struct Manifest {
   std::vector<std::string> input_names;
   std::int64_t outputs = 0;
   bool labelled = false;
+  std::vector<LabelledOutput> labels;
   OutputForms forms;
   std::map<std::string, OutputForm> given_forms;
   std::vector<std::string> losses;
@@ -56,7 +59,8 @@ struct Manifest {
     visit("inputs", self.inputs, "inputs of the graph", Within{1, 1e6});
     visit("input_names", self.input_names, "names of the inputs");
     visit("outputs", self.outputs, "outputs of the graph", Within{1, 1e6});
-    visit("labelled", self.labelled, "whether there are labels");
+    visit("labelled", self.labelled, "whether there are class numbers");
+    visit("labels", self.labels, "outputs with labels");
     visit("forms", self.forms, "how outputs are compared");
     visit("given_forms", self.given_forms, "those of them that the config states");
     visit("losses", self.losses, "names of the losses");
@@ -81,6 +85,12 @@ std::string InputsPath(const std::string& path, std::int64_t input) {
 }
 std::string LabelsPath(const std::string& path) {
   return path + "/labels.npy";
+}
+std::string LabelEndsPath(const std::string& path, std::size_t index) {
+  return path + "/label_ends_" + std::to_string(index) + ".npy";
+}
+std::string LabelNumbersPath(const std::string& path, std::size_t index) {
+  return path + "/label_numbers_" + std::to_string(index) + ".npy";
 }
 std::string CalibrationPath(const std::string& path, std::int64_t input) {
   return ArrayPath(path, "calibration", input);
@@ -107,14 +117,26 @@ Manifest ReadManifest(const std::string& path) {
   }
 }
 
-std::string HashSamples(const SampleSet& samples) {
+std::string HashSamples(const SampleSet& samples, const std::vector<OutputLabels>& labels) {
   Sha256 hash;
   for (const Tensor& input : samples.inputs) {
     hash.Add(ToString(input.dims()) + (samples.labels.empty() ? " unlabelled" : ""));
     hash.Add(input.Raw());
   }
   hash.Add(std::as_bytes(std::span(samples.labels)));
+  HashLabels(labels, hash);
   return hash.Hex();
+}
+
+void WriteLabels(const std::string& path, const std::vector<OutputLabels>& labels) {
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    const NumbersBySample& numbers = labels[i].numbers;
+    WriteNpy(LabelEndsPath(path, i),
+             Tensor::From<std::int64_t>(DType::kI64, {numbers.size()}, numbers.ends));
+    if (numbers.values.empty()) continue;  // no sample has a box
+    WriteNpy(LabelNumbersPath(path, i),
+             Tensor::From<float>(DType::kF32, {std::ssize(numbers.values)}, numbers.values));
+  }
 }
 
 /// Samples in NumPy files, one file per input.
@@ -146,6 +168,7 @@ PreparedFolder FolderOf(const std::string& path, Manifest manifest) {
   folder.input_names = std::move(manifest.input_names);
   folder.outputs = manifest.outputs;
   folder.labelled = manifest.labelled;
+  folder.labels = std::move(manifest.labels);
   folder.forms = std::move(manifest.forms);
   folder.given_forms = std::move(manifest.given_forms);
   folder.losses = std::move(manifest.losses);
@@ -262,7 +285,13 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
     manifest.fit = {FitHash(*calibration, fit), fit};
   }
   manifest.graph_hash = GraphHash(*preparation.graph);
-  manifest.samples_hash = HashSamples(samples);
+  const BoundLabels labels = BindLabels(samples.all_labels, manifest.forms, reference);
+  if (preparation.say) std::ranges::for_each(labels.notes, preparation.say);
+  WriteLabels(path, labels.outputs);
+  for (const OutputLabels& each : labels.outputs) {
+    manifest.labels.push_back({each.output, each.kind});
+  }
+  manifest.samples_hash = HashSamples(samples, labels.outputs);
   manifest.samples = samples.size();
   manifest.inputs = std::ssize(samples.inputs);
   for (const ValueId input : preparation.graph->inputs()) {
@@ -270,7 +299,7 @@ PreparedFolder PrepareFolder(const std::string& path, const Preparation& prepara
   }
   manifest.outputs = static_cast<std::int64_t>(reference.size());
   manifest.labelled = !samples.labels.empty();
-  manifest.losses = LossNames(manifest.forms, reference, samples.labels);
+  manifest.losses = LossNames(manifest.forms, reference, {.labels = labels.outputs});
   manifest.settings = preparation.settings;
   manifest.build_ms = time.build_ms;
   manifest.run_ms = time.run_ms;
@@ -315,6 +344,29 @@ std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder, const RowRang
   const Tensor labels = ReadNpy(LabelsPath(folder.path), rows);
   const auto values = labels.Values<std::int32_t>();
   return {values.begin(), values.end()};
+}
+
+std::vector<OutputLabels> LoadOutputLabels(const PreparedFolder& folder, const RowRange& rows) {
+  std::vector<OutputLabels> labels;
+  for (std::size_t i = 0; i < folder.labels.size(); ++i) {
+    OutputLabels& each = labels.emplace_back(
+        OutputLabels{.output = folder.labels[i].output, .kind = folder.labels[i].kind});
+    // The end of the sample before is where the first one begins.
+    const bool from_start = rows.first == 0;
+    const RowRange read{from_start ? 0 : rows.first - 1,
+                        rows.count == 0 ? 0 : rows.count + (from_start ? 0 : 1)};
+    const Tensor ends = ReadNpy(LabelEndsPath(folder.path, i), read);
+    const auto all = ends.Values<std::int64_t>();
+    const std::int64_t begin = from_start ? 0 : all.front();
+    for (const std::int64_t end : all.subspan(from_start ? 0 : 1)) {
+      each.numbers.ends.push_back(end - begin);
+    }
+    if (all.back() == begin) continue;
+    const Tensor numbers = ReadNpy(LabelNumbersPath(folder.path, i), {begin, all.back() - begin});
+    const auto values = numbers.Values<float>();
+    each.numbers.values.assign(values.begin(), values.end());
+  }
+  return labels;
 }
 
 std::unique_ptr<SampleSource> OpenCalibration(const PreparedFolder& folder) {

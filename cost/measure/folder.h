@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -17,6 +18,7 @@
 #include "cost/measure/metric.h"
 #include "cost/measure/metric_judge.h"
 #include "cost/measure/metric_run.h"
+#include "cost/model/labels.h"
 #include "cost/quality/verdict.h"
 #include "cost/samples/array_file.h"
 #include "cost/samples/dataset.h"
@@ -68,6 +70,16 @@ struct EvaluationSettings {
   }
 };
 
+/// An output with labels.
+struct LabelledOutput {
+  std::string output;
+  LabelKind kind = LabelKind::kClasses;
+  static void Fields(auto& self, auto& visit) {
+    visit("output", self.output, "name of the output");
+    visit("kind", self.kind, "how its labels are compared");
+  }
+};
+
 /// Contents of a folder that is prepared for children that measure. Children only read it; no
 /// process writes to it once it is complete.
 struct PreparedFolder {
@@ -77,8 +89,9 @@ struct PreparedFolder {
   std::int64_t samples = 0;
   std::int64_t inputs = 1;  ///< of the graph
   std::vector<std::string> input_names;
-  std::int64_t outputs = 0;  ///< of the graph
-  bool labelled = false;
+  std::int64_t outputs = 0;                        ///< of the graph
+  bool labelled = false;                           ///< with class numbers, which metrics see
+  std::vector<LabelledOutput> labels;              ///< outputs with labels
   OutputForms forms;                               ///< of the outputs
   std::map<std::string, OutputForm> given_forms;   ///< those of Preparation::forms
   std::vector<std::string> losses;                 ///< names of those that outcomes have
@@ -101,6 +114,8 @@ struct Preparation {
   FitOptions fit = {};                           ///< how to fit; its forms follow from `forms`
   std::map<std::string, OutputForm> forms = {};  ///< by output; others follow from what they hold
   MetricHost metric_host = {};                   ///< runs settings.metrics
+  /// Is told what the labels are taken for, if not nullptr (BoundLabels::notes).
+  std::function<void(const std::string& line)> say = nullptr;
 };
 
 /// Time to build the uncompressed model, and to run it on all samples.
@@ -116,11 +131,12 @@ struct ReferenceTime {
                                                    const TargetRegistry& targets,
                                                    ReferenceTime* time = nullptr);
 
-/// Computes the reference outputs, chooses their forms (ChooseForms), and writes graph.json,
-/// graph.weights, inputs.npy, labels.npy, reference_<i>.npy and calibration.npy, inputs_<i>.npy and
-/// calibration_<i>.npy for further inputs, metric_NAME.npy with the values of a user's metric for
-/// each sample, and last evaluation.json, which marks the folder as complete. UserError as
-/// MetricJudge::MeasureReference.
+/// Computes the reference outputs, chooses their forms (ChooseForms), finds what labels belong to
+/// (BindLabels), and writes graph.json, graph.weights, inputs.npy, labels.npy with class numbers,
+/// label_ends_<i>.npy and label_numbers_<i>.npy with labels of any kind, reference_<i>.npy and
+/// calibration.npy, inputs_<i>.npy and calibration_<i>.npy for further inputs, metric_NAME.npy with
+/// the values of a user's metric for each sample, and last evaluation.json, which marks the folder
+/// as complete. UserError as BindLabels and MetricJudge::MeasureReference.
 PreparedFolder PrepareFolder(const std::string& path, const Preparation& preparation,
                              const TargetRegistry& targets);
 
@@ -139,6 +155,9 @@ void SetMemory(PreparedFolder& folder, std::int64_t memory_mb);
 [[nodiscard]] std::vector<Tensor> LoadInputs(const PreparedFolder& folder, const RowRange& rows);
 [[nodiscard]] std::vector<std::int32_t> LoadLabels(const PreparedFolder& folder,
                                                    const RowRange& rows);
+/// Returns the labels of all outputs that have any.
+[[nodiscard]] std::vector<OutputLabels> LoadOutputLabels(const PreparedFolder& folder,
+                                                         const RowRange& rows);
 /// Returns the calibration samples, which are read on demand. InternalError if the folder has none.
 [[nodiscard]] std::unique_ptr<SampleSource> OpenCalibration(const PreparedFolder& folder);
 [[nodiscard]] std::vector<Tensor> LoadReference(const PreparedFolder& folder, const RowRange& rows);

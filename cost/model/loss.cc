@@ -10,6 +10,11 @@ const LossInfo* FindLoss(std::string_view name) {
   return found == kLosses.end() ? nullptr : found;
 }
 
+bool IsAgainstLabels(std::string_view name) {
+  const LossInfo* loss = FindLoss(name);
+  return loss != nullptr && !loss->score.empty();
+}
+
 std::string TitleOf(std::string_view name) {
   const LossInfo* loss = FindLoss(name);
   if (loss == nullptr) return std::string(name);

@@ -15,8 +15,13 @@ inline constexpr std::string_view kCosineDistance = "cosine_distance";
 inline constexpr std::string_view kIouLoss = "iou_loss";
 inline constexpr std::string_view kBoxLoss = "box_loss";
 inline constexpr std::string_view kEditDistance = "edit_distance";
-/// The loss against labels: points lost of the share of correct samples; below 0 for a gain.
+// Losses against labels: how much worse the score is than that of the uncompressed model; below 0
+// if it is better.
 inline constexpr std::string_view kAccuracyDrop = "accuracy_drop";
+inline constexpr std::string_view kIouDrop = "iou_drop";
+inline constexpr std::string_view kF1Drop = "f1_drop";
+inline constexpr std::string_view kEditDistanceRise = "edit_distance_rise";
+inline constexpr std::string_view kRelativeErrorRise = "relative_error_rise";
 
 /// Describes a loss to people.
 struct LossInfo {
@@ -25,6 +30,8 @@ struct LossInfo {
   std::string_view unit;  ///< "nats", "%", "points", or empty
   std::string_view help;
   bool percent = false;  ///< a share of samples or of their parts, in percent
+  /// Of a loss against labels what it is a difference of, in % if the unit is points; else empty.
+  std::string_view score = {};
 };
 
 inline constexpr auto kLosses = std::to_array<LossInfo>({
@@ -41,8 +48,24 @@ inline constexpr auto kLosses = std::to_array<LossInfo>({
     {kBoxLoss, "box loss", "%", "100 - F1 of boxes that overlap (IoU) by at least 0.5", true},
     {kEditDistance, "edit distance", "%",
      "edits between decoded sequences, relative to their length"},
-    {kAccuracyDrop, "accuracy drop", "points", "loss of accuracy, below 0 for a gain", true},
+    {kAccuracyDrop, "accuracy drop", "points", "loss of accuracy, below 0 for a gain", true,
+     "accuracy"},
+    {kIouDrop, "IoU drop", "points", "loss of mean IoU with label maps, below 0 for a gain", true,
+     "mean IoU with labels"},
+    {kF1Drop, "F1 drop", "points",
+     "loss of F1 of boxes that overlap labelled ones (IoU) by at least 0.5, below 0 for a gain",
+     true, "F1 of boxes"},
+    {kEditDistanceRise, "edit distance rise", "%",
+     "rise of the edit distance from labels relative to their length, below 0 for a gain", false,
+     "edit distance from labels"},
+    {kRelativeErrorRise, "relative error rise", "",
+     "rise of the RMS error against labels, in units of their standard deviation; below 0 for a "
+     "gain",
+     false, "relative error against labels"},
 });
+
+/// Returns whether a loss is against labels.
+[[nodiscard]] bool IsAgainstLabels(std::string_view name);
 
 /// Returns the title of a loss: "disagreement", "IoU loss of 'mask'" for "iou_loss:mask". The title
 /// of a user's own metric is its name.

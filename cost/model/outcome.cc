@@ -61,8 +61,12 @@ void Add(const std::string& name, const Quality& quality, std::vector<Number>& n
   for (const OutputQuality& output : quality.outputs) {
     for (const auto& [loss, estimate] : output.losses) {
       const std::string path = name + "." + output.name + "." + loss;
-      numbers.push_back({path, estimate.value});
+      numbers.push_back({path, estimate.value, INFINITY, IsAgainstLabels(loss) ? -INFINITY : 0});
       numbers.push_back({path + ".error", estimate.error});
+    }
+    for (const auto& [loss, score] : output.scores) {
+      const std::string path = name + "." + output.name + ".scores." + loss;
+      for (const double value : {score.value, score.reference}) numbers.push_back({path, value});
     }
   }
   for (const MetricQuality& metric : quality.metrics) {
@@ -101,25 +105,43 @@ std::vector<Number> Numbers(const Outcome& outcome) {
   return numbers;
 }
 
-}  // namespace
+/// Returns "disagreement" of "disagreement:probs".
+std::string LossOf(std::string_view name) {
+  return std::string(name.substr(0, name.find(':')));
+}
 
-std::optional<Estimate> Quality::Loss(std::string_view name) const {
-  if (name == kAccuracyDrop) {
-    if (!accuracy || !reference_accuracy) return std::nullopt;
-    constexpr double kPoints = 100;
-    return Estimate{kPoints * (*reference_accuracy - *accuracy), kPoints * accuracy_error};
-  }
-  if (const MetricQuality* metric = Metric(name)) return metric->loss;
+/// Returns the output that lost most by a loss, the named one for "NAME:OUTPUT"; or nullptr.
+const OutputQuality* WorstOutput(const std::vector<OutputQuality>& outputs, std::string_view name) {
   const std::size_t colon = name.find(':');
-  const std::string loss(name.substr(0, colon));
-  std::optional<Estimate> worst;
+  const std::string loss = LossOf(name);
+  const OutputQuality* worst = nullptr;
   for (const OutputQuality& output : outputs) {
     if (colon != std::string_view::npos && output.name != name.substr(colon + 1)) continue;
     const auto found = output.losses.find(loss);
     if (found == output.losses.end()) continue;
-    if (!worst || found->second.value > worst->value) worst = found->second;
+    if (worst == nullptr || found->second.value > worst->losses.at(loss).value) worst = &output;
   }
   return worst;
+}
+
+}  // namespace
+
+std::optional<Estimate> Quality::Loss(std::string_view name) const {
+  if (name == kAccuracyDrop && accuracy && reference_accuracy) {
+    constexpr double kPoints = 100;
+    return Estimate{kPoints * (*reference_accuracy - *accuracy), kPoints * accuracy_error};
+  }
+  if (const MetricQuality* metric = Metric(name)) return metric->loss;
+  const OutputQuality* const worst = WorstOutput(outputs, name);
+  if (worst == nullptr) return std::nullopt;
+  return worst->losses.at(LossOf(name));
+}
+
+const LabelScore* Quality::Score(std::string_view name) const {
+  const OutputQuality* const worst = WorstOutput(outputs, name);
+  if (worst == nullptr) return nullptr;
+  const auto found = worst->scores.find(LossOf(name));
+  return found == worst->scores.end() ? nullptr : &found->second;
 }
 
 const MetricQuality* Quality::Metric(std::string_view name) const {

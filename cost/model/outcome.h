@@ -70,16 +70,31 @@ struct Estimate {
   }
 };
 
+/// How well an output agrees with its labels.
+struct LabelScore {
+  double value = 0;
+  double reference = 0;  ///< of the uncompressed model
+  bool operator==(const LabelScore&) const = default;
+  static void Fields(auto& self, auto& visit) {
+    visit("value", self.value, "mean over samples");
+    visit("reference", self.reference, "of the uncompressed model");
+  }
+};
+
 /// Losses of one output.
 struct OutputQuality {
   std::string name = {};
   OutputKind kind = OutputKind::kRegression;
   std::map<std::string, Estimate> losses = {};  ///< by name (loss.h)
+  /// By the loss that is their difference; in the unit of that loss, % instead of points.
+  std::map<std::string, LabelScore> scores = {};
   bool operator==(const OutputQuality&) const = default;
   static void Fields(auto& self, auto& visit) {
     visit("name", self.name, "name of the output");
     visit("kind", self.kind, "what its numbers mean");
-    visit("losses", self.losses, "distances from the uncompressed model");
+    visit("losses", self.losses,
+          "distances from the uncompressed model, and how much worse scores with labels are");
+    visit("scores", self.scores, "scores with labels, by the loss that is their difference");
   }
 };
 
@@ -110,7 +125,8 @@ struct MetricQuality {
 /// How far outputs are from those of the uncompressed model and from the labels.
 struct Quality {
   std::vector<OutputQuality> outputs = {};
-  std::optional<double> accuracy = {};            ///< share of labels hit, in [0, 1]
+  /// Share of labels hit, in [0, 1]; of several labelled outputs, of that which lost most.
+  std::optional<double> accuracy = {};
   std::optional<double> reference_accuracy = {};  ///< of the uncompressed model
   double accuracy_error = 0;  ///< standard error of the difference, which is of the same samples
   std::int64_t samples = 0;
@@ -119,6 +135,8 @@ struct Quality {
   /// "NAME:OUTPUT", for accuracy_drop in percentage points, and for the name of a metric of the
   /// user its loss. Returns nothing if it is not defined for these outputs, or without labels.
   [[nodiscard]] std::optional<Estimate> Loss(std::string_view name) const;
+  /// Returns the score with labels that belongs to a loss, of the same output as Loss; or nullptr.
+  [[nodiscard]] const LabelScore* Score(std::string_view name) const;
   /// Returns a metric of the user, or nullptr.
   [[nodiscard]] const MetricQuality* Metric(std::string_view name) const;
   /// Returns all losses by name: those of the outputs that lost most, of several outputs those of

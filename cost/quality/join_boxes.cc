@@ -1,11 +1,13 @@
 #include "cost/quality/join_boxes.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/ops/eval.h"
 
 namespace msc::cost {
 namespace {
@@ -76,6 +78,33 @@ OutputNumbers JoinBoxes(const OutputForms& forms, std::size_t boxes,
 }
 
 }  // namespace
+
+OutputNumbers NumbersOf(const Tensor& tensor) {
+  std::vector<double> numbers(static_cast<std::size_t>(tensor.size()));
+  const auto copy = [&](const auto values) { std::ranges::copy(values, numbers.begin()); };
+  switch (tensor.dtype()) {
+    case DType::kF32:
+      copy(tensor.Values<float>());
+      break;
+    case DType::kF64:
+      copy(tensor.Values<double>());
+      break;
+    case DType::kI64:
+      copy(tensor.Values<std::int64_t>());
+      break;
+    case DType::kUndefined:
+    case DType::kString:
+    case DType::kC64:
+    case DType::kC128:
+      throw UserError("an output of type " + std::string(Name(tensor.dtype())) +
+                      " cannot be compared; numbers can");
+    default:
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        numbers[i] = NumberAt(tensor, static_cast<std::int64_t>(i));
+      }
+  }
+  return {std::move(numbers), tensor.dims()};
+}
 
 bool HasScoresElsewhere(const OutputForm& form) {
   return form.kind == OutputKind::kBoxes && !form.scores.empty();

@@ -6,6 +6,7 @@
 
 #include "compiler/base/shape.h"
 #include "compiler/ir/output_form.h"
+#include "compiler/ir/tensor.h"
 
 namespace msc::cost {
 
@@ -14,6 +15,9 @@ struct OutputNumbers {
   std::vector<double> values;
   Dims dims;
 };
+
+/// Returns the values of an output as doubles. UserError for strings and complex numbers.
+[[nodiscard]] OutputNumbers NumbersOf(const Tensor& tensor);
 
 /// Returns whether an output has boxes whose scores are another output.
 [[nodiscard]] bool HasScoresElsewhere(const OutputForm& form);

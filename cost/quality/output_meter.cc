@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -17,9 +18,6 @@ namespace {
 constexpr double kPercent = 100;
 /// More columns are taken for positions of one quantity, such as the pixels of a row.
 constexpr std::int64_t kMostColumns = 64;
-/// Least variance of a column relative to that of the whole output. The rounding errors of a column
-/// that hardly varies would otherwise decide.
-constexpr double kLeastVariance = 1e-4;
 /// Samples whose nearest neighbours are searched; the work grows with the square.
 constexpr std::size_t kMostNeighbours = 2000;
 /// Neighbours whose cosines differ by less are equally near.
@@ -76,7 +74,7 @@ Estimate Spread::Total() const {
   return {mean, std::sqrt(deviation / (n - 1) / n)};
 }
 
-void OutputMeter::Moments::Add(double value) {
+void Moments::Add(double value) {
   count += 1;
   const double delta = value - mean;
   mean += delta / count;
@@ -122,7 +120,8 @@ void OutputMeter::SetDims(const Dims& dims) {
   // Axes of size 1 are no positions.
   const auto positions =
       std::count_if(dims.begin() + 1, dims.end(), [](std::int64_t extent) { return extent > 1; });
-  map_ = (IsBinary(kind) && positions >= 2) || (HasClasses(kind) && positions >= 3);
+  const bool each = IsBinary(kind) || kind == OutputKind::kIntegers;
+  map_ = (each && positions >= 2) || (HasClasses(kind) && positions >= 3);
   const bool units = kind == OutputKind::kSeries || (kind == OutputKind::kRegression && rank == 2);
   const bool few = units && rank >= 2 && dims.back() <= kMostColumns;
   const std::int64_t columns = few ? std::max<std::int64_t>(dims.back(), 1) : 1;
@@ -147,8 +146,40 @@ void OutputMeter::CopyRow(std::span<const double> sample, std::int64_t row,
   }
 }
 
+std::int64_t OutputMeter::decisions() const {
+  if (HasClasses(form_.form.kind)) return outer_ * inner_;
+  return IsBinary(form_.form.kind) || form_.form.kind == OutputKind::kIntegers ? size() : 0;
+}
+
+std::vector<std::int32_t> OutputMeter::SequenceOf(std::span<const double> sample) const {
+  const auto blank = static_cast<std::int32_t>(form_.form.blank < 0 ? form_.form.blank + classes_
+                                                                    : form_.form.blank);
+  return DecodeCtc(DecisionsOf(sample), blank);
+}
+
+std::vector<double> OutputMeter::RowsOf(std::span<const double> sample) const {
+  std::vector<double> rows(sample.size());
+  const auto size = static_cast<std::size_t>(classes_);
+  for (std::int64_t i = 0; i < outer_ * inner_; ++i) {
+    CopyRow(sample, i, std::span(rows).subspan(static_cast<std::size_t>(i) * size, size));
+  }
+  return rows;
+}
+
+std::vector<Box> OutputMeter::BoxesOf(std::span<const double> sample) const {
+  Check(form_.form.kind == OutputKind::kBoxes, "the output has boxes");
+  return SelectBoxes(RowsOf(sample), static_cast<std::size_t>(classes_), form_.form);
+}
+
 std::vector<std::int32_t> OutputMeter::DecisionsOf(std::span<const double> sample) const {
   std::vector<std::int32_t> decisions;
+  if (form_.form.kind == OutputKind::kIntegers) {
+    constexpr double kMost = std::numeric_limits<std::int32_t>::max();
+    for (const double value : sample) {
+      decisions.push_back(static_cast<std::int32_t>(std::clamp(value, -kMost, kMost)));
+    }
+    return decisions;
+  }
   if (IsBinary(form_.form.kind)) {
     const double threshold = form_.form.kind == OutputKind::kBinary ? 0.5 : 0;
     for (const double value : sample) decisions.push_back(value > threshold ? 1 : 0);
@@ -237,10 +268,8 @@ void OutputMeter::AddDecisions(std::span<const double> p, std::span<const double
 }
 
 void OutputMeter::AddSequence(std::span<const double> p, std::span<const double> q) {
-  const auto blank = static_cast<std::int32_t>(form_.form.blank < 0 ? form_.form.blank + classes_
-                                                                    : form_.form.blank);
-  const std::vector<std::int32_t> before = DecodeCtc(DecisionsOf(p), blank);
-  const std::vector<std::int32_t> after = DecodeCtc(DecisionsOf(q), blank);
+  const std::vector<std::int32_t> before = SequenceOf(p);
+  const std::vector<std::int32_t> after = SequenceOf(q);
   const auto edits = static_cast<double>(EditDistance(before, after));
   losses_[kDisagreement].Add(edits > 0 ? kPercent : 0);
   const auto length = static_cast<double>(std::max<std::size_t>(before.size(), 1));
@@ -269,15 +298,8 @@ void OutputMeter::AddVectors(std::span<const double> p, std::span<const double> 
 
 void OutputMeter::AddBoxes(std::span<const double> p, std::span<const double> q) {
   const auto size = static_cast<std::size_t>(classes_);
-  const std::int64_t candidates = outer_ * inner_;
-  std::vector<double> rows_p(p.size());
-  std::vector<double> rows_q(q.size());
-  for (std::int64_t i = 0; i < candidates; ++i) {
-    const std::size_t at = static_cast<std::size_t>(i) * size;
-    CopyRow(p, i, std::span(rows_p).subspan(at, size));
-    CopyRow(q, i, std::span(rows_q).subspan(at, size));
-  }
-  const std::vector<Box> before = SelectBoxes(rows_p, size, form_.form);
+  const std::vector<double> rows_q = RowsOf(q);
+  const std::vector<Box> before = BoxesOf(p);
   const std::vector<Box> after = SelectBoxes(rows_q, size, form_.form);
   const double lost = kPercent * (1 - BoxF1(before, after));
   losses_[kBoxLoss].Add(lost);

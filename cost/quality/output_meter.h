@@ -10,6 +10,7 @@
 #include "compiler/base/shape.h"
 #include "compiler/ir/output_form.h"
 #include "cost/model/outcome.h"
+#include "cost/quality/boxes.h"
 
 namespace msc::cost {
 
@@ -27,6 +28,20 @@ struct Spread {
   /// nothing was added.
   [[nodiscard]] Estimate Total() const;
 };
+
+/// Running mean and sum of squared deviations (Welford). A difference of sums of squares would
+/// cancel for numbers far from 0.
+struct Moments {
+  double count = 0;
+  double mean = 0;
+  double squares = 0;
+  void Add(double value);
+  [[nodiscard]] double variance() const { return count > 0 ? squares / count : 0; }
+};
+
+/// Least variance of a column relative to that of the whole output. The rounding errors of a column
+/// that hardly varies would otherwise decide.
+inline constexpr double kLeastVariance = 1e-4;
 
 /// Compares one output of a candidate with that of the uncompressed model, batch by batch. An
 /// output is [N, ...] with N samples; its form says what it is.
@@ -51,25 +66,28 @@ class OutputMeter {
   /// Returns the means so far. InternalError if there are no samples.
   [[nodiscard]] OutputQuality Total() const;
 
-  /// Returns the decisions of one sample, if the form has any: the class of each row, or for each
-  /// number whether it is above the threshold, as 0 or 1. InternalError for other forms.
+  /// Returns the decisions of one sample, if the form has any: the class of each row, for each
+  /// number whether it is above the threshold, as 0 or 1, or integers as they are. InternalError
+  /// for other forms.
   [[nodiscard]] std::vector<std::int32_t> DecisionsOf(std::span<const double> sample) const;
   /// Returns how many classes a decision is one of; 0 if the form has no decisions by class.
   [[nodiscard]] std::int64_t choices() const;
+  /// Returns the number of decisions of a sample; 0 if the form has none by class or integer.
+  [[nodiscard]] std::int64_t decisions() const;
+  /// Returns whether the decisions of a sample are a map: they have two or more axes.
+  [[nodiscard]] bool is_map() const { return map_; }
+  /// Returns how many numbers of a row have a variance of their own.
+  [[nodiscard]] std::int64_t columns() const { return columns_; }
+  /// Returns what a CTC decoder reads in one sample. InternalError for other forms.
+  [[nodiscard]] std::vector<std::int32_t> SequenceOf(std::span<const double> sample) const;
+  /// Returns the boxes that count of one sample (SelectBoxes). InternalError for other forms.
+  [[nodiscard]] std::vector<Box> BoxesOf(std::span<const double> sample) const;
+  /// Returns the numbers of a box; of other forms with an axis the size of that axis.
+  [[nodiscard]] std::int64_t classes() const { return classes_; }
   /// Returns the number of numbers of a sample.
   [[nodiscard]] std::int64_t size() const { return outer_ * classes_ * inner_; }
 
  private:
-  /// Running mean and sum of squared deviations (Welford). A difference of sums of squares would
-  /// cancel for numbers far from 0.
-  struct Moments {
-    double count = 0;
-    double mean = 0;
-    double squares = 0;
-    void Add(double value);
-    [[nodiscard]] double variance() const { return count > 0 ? squares / count : 0; }
-  };
-
   void AddSample(std::span<const double> p, std::span<const double> q);
   void AddDivergence(std::span<const double> p, std::span<const double> q);
   void AddDecisions(std::span<const double> p, std::span<const double> q);
@@ -81,6 +99,8 @@ class OutputMeter {
   void AddTotalsOfErrors(OutputQuality& total) const;
   /// Returns the share of vectors whose nearest neighbour among the others changes.
   [[nodiscard]] Estimate ChangedNeighbours() const;
+  /// Returns the rows of a sample one after the other.
+  [[nodiscard]] std::vector<double> RowsOf(std::span<const double> sample) const;
   /// Copies row `row` of a sample to `to`.
   void CopyRow(std::span<const double> sample, std::int64_t row, std::span<double> to) const;
 

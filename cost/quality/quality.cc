@@ -6,40 +6,12 @@
 #include <utility>
 
 #include "compiler/base/error.h"
-#include "compiler/ops/eval.h"
 #include "compiler/pipeline/batch.h"
+#include "cost/model/loss.h"
 #include "cost/quality/join_boxes.h"
 
 namespace msc::cost {
 namespace {
-
-/// Returns the values of an output as doubles. UserError for strings and complex numbers.
-std::vector<double> ToDoubles(const Tensor& tensor) {
-  std::vector<double> numbers(static_cast<std::size_t>(tensor.size()));
-  const auto copy = [&](const auto values) { std::ranges::copy(values, numbers.begin()); };
-  switch (tensor.dtype()) {
-    case DType::kF32:
-      copy(tensor.Values<float>());
-      break;
-    case DType::kF64:
-      copy(tensor.Values<double>());
-      break;
-    case DType::kI64:
-      copy(tensor.Values<std::int64_t>());
-      break;
-    case DType::kUndefined:
-    case DType::kString:
-    case DType::kC64:
-    case DType::kC128:
-      throw UserError("an output of type " + std::string(Name(tensor.dtype())) +
-                      " cannot be compared; numbers can");
-    default:
-      for (std::size_t i = 0; i < numbers.size(); ++i) {
-        numbers[i] = NumberAt(tensor, static_cast<std::int64_t>(i));
-      }
-  }
-  return numbers;
-}
 
 bool AllFinite(std::span<const double> values) {
   return std::ranges::all_of(values, [](double value) { return std::isfinite(value); });
@@ -64,13 +36,28 @@ std::optional<Failure> CheckOutputs(const std::string& name, const Tensor& refer
   return std::nullopt;
 }
 
+/// Returns for each output the labels of one sample that has any.
+std::vector<OutputLabels> FirstLabelled(std::span<const OutputLabels> all) {
+  std::vector<OutputLabels> first;
+  for (const OutputLabels& labels : all) {
+    std::int64_t sample = 0;
+    const auto is_labelled = [&](std::int64_t i) {
+      return std::ranges::any_of(labels.numbers.Of(i), [](float number) { return number >= 0; });
+    };
+    while (sample + 1 < labels.numbers.size() && !is_labelled(sample)) ++sample;
+    OutputLabels& one = first.emplace_back(OutputLabels{labels.output, labels.kind});
+    one.numbers.Append(labels.numbers.Of(sample));
+  }
+  return first;
+}
+
 }  // namespace
 
 QualityMeter::QualityMeter(OutputForms forms) : forms_(std::move(forms)), sanity_(forms_.size()) {}
 
 std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
                                          std::span<const Tensor> candidate,
-                                         std::span<const std::int32_t> labels) {
+                                         const LabelRows& labels) {
   Check(!reference.empty() && reference.size() == candidate.size() &&
             reference.size() == forms_.size(),
         "a candidate has as many outputs as the reference, and each has a form");
@@ -79,8 +66,8 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
   for (std::size_t i = 0; i < reference.size(); ++i) {
     const std::string name = "output '" + forms_[i].name + "'";
     if (auto failure = CheckOutputs(name, reference[i], candidate[i])) return failure;
-    wanted.push_back({ToDoubles(reference[i]), reference[i].dims()});
-    got.push_back({ToDoubles(candidate[i]), candidate[i].dims()});
+    wanted.push_back(NumbersOf(reference[i]));
+    got.push_back(NumbersOf(candidate[i]));
     if (!AllFinite(wanted[i].values)) {
       throw UserError(name + " of the uncompressed model is not finite on these samples");
     }
@@ -97,39 +84,28 @@ std::optional<Failure> QualityMeter::Add(std::span<const Tensor> reference,
     meters_[i].SetDims(p[i].numbers.dims);
     meters_[i].Add(p[i].numbers.values, q[i].numbers.values, samples);
   }
-  if (!labels.empty()) AddLabels(p[0], q[0], labels);
+  AddLabels(p, q, labels, samples);
   samples_ += samples;
   return std::nullopt;
 }
 
-void QualityMeter::AddLabels(const ComparedOutput& p, const ComparedOutput& q,
-                             std::span<const std::int32_t> labels) {
-  const OutputMeter& meter = meters_[0];
-  const std::string output = "output '" + p.named.name + "' (" + FormatForm(p.named.form) + ")";
-  const auto each = static_cast<std::size_t>(meter.size());
-  if (meter.choices() == 0 || labels.size() * each != p.numbers.values.size()) {
-    throw UserError(std::to_string(labels.size()) + " class numbers do not fit " + output);
-  }
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (labels[i] < 0 || labels[i] >= meter.choices()) {
-      throw UserError("the label " + std::to_string(labels[i]) + " is not a class of " + output +
-                      ", which tells " + std::to_string(meter.choices()) + " apart");
+void QualityMeter::AddLabels(std::span<const ComparedOutput> p, std::span<const ComparedOutput> q,
+                             const LabelRows& rows, std::int64_t samples) {
+  for (const OutputLabels& labels : rows.labels) {
+    const auto of = std::ranges::find_if(
+        p, [&](const ComparedOutput& output) { return output.named.name == labels.output; });
+    Check(of != p.end(), "labels are bound to an output");
+    const auto index = static_cast<std::size_t>(of - p.begin());
+    const OutputMeter& meter = meters_[index];
+    LabelMeter& scores = label_meters_.try_emplace(index, labels.kind).first->second;
+    const auto each = static_cast<std::size_t>(meter.size());
+    for (std::int64_t i = 0; i < samples; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i) * each;
+      scores.Add(meter, std::span(p[index].numbers.values).subspan(at, each),
+                 std::span(q[index].numbers.values).subspan(at, each),
+                 labels.numbers.Of(rows.first + i));
     }
-    const auto decision_of = [&](std::span<const double> all) {
-      const std::vector<std::int32_t> decisions = meter.DecisionsOf(all.subspan(i * each, each));
-      if (decisions.size() == 1) return decisions[0];
-      throw UserError("one class number for each sample does not fit " + output + ", which makes " +
-                      std::to_string(decisions.size()) + " decisions for each");
-    };
-    const std::int64_t hit = decision_of(q.numbers.values) == labels[i] ? 1 : 0;
-    const std::int64_t reference_hit = decision_of(p.numbers.values) == labels[i] ? 1 : 0;
-    hits_ += hit;
-    reference_hits_ += reference_hit;
-    // Paired: only samples on which the models differ add to the error of the drop
-    // (docs/decisions/0008).
-    gained_.Add(static_cast<double>(hit - reference_hit));
   }
-  labelled_ += static_cast<std::int64_t>(labels.size());
 }
 
 Quality QualityMeter::Total() const {
@@ -137,11 +113,13 @@ Quality QualityMeter::Total() const {
   Quality total;
   for (const OutputMeter& meter : meters_) total.outputs.push_back(meter.Total());
   total.samples = samples_;
-  if (labelled_ > 0) {
-    total.accuracy_error = std::min(gained_.Total().error, 1.0);
-    total.accuracy = static_cast<double>(hits_) / static_cast<double>(labelled_);
-    total.reference_accuracy =
-        static_cast<double>(reference_hits_) / static_cast<double>(labelled_);
+  for (const auto& [index, meter] : label_meters_) meter.AddTo(total.outputs[index]);
+  if (const std::optional<Estimate> drop = total.Loss(kAccuracyDrop)) {
+    constexpr double kPercent = 100;
+    const LabelScore accuracy = *total.Score(kAccuracyDrop);
+    total.accuracy = accuracy.value / kPercent;
+    total.reference_accuracy = accuracy.reference / kPercent;
+    total.accuracy_error = std::min(drop->error / kPercent, 1.0);
   }
   return total;
 }
@@ -171,12 +149,12 @@ bool QualityMeter::Constant() const {
 }
 
 std::vector<std::string> LossNames(const OutputForms& forms, std::span<const Tensor> outputs,
-                                   std::span<const std::int32_t> labels) {
+                                   const LabelRows& labels) {
   std::vector<Tensor> first;
   for (const Tensor& output : outputs) first.push_back(Rows(output, 0, 1));
   QualityMeter meter(forms);
-  const auto failure =
-      meter.Add(first, first, labels.first(std::min<std::size_t>(labels.size(), 1)));
+  const std::vector<OutputLabels> labelled = FirstLabelled(labels.labels);
+  const auto failure = meter.Add(first, first, {.labels = labelled});
   Check(!failure, "an output agrees with itself");
   std::vector<std::string> names;
   for (const auto& [name, loss] : meter.Total().Losses()) names.push_back(name);

@@ -165,16 +165,17 @@ class Table {
 
 }  // namespace
 
-void VisitCsv(const std::string& path, const std::string& without, const RowRange& rows,
-              const RowVisitor& visit) {
+void VisitCsv(const std::string& path, const std::vector<std::string>& without,
+              const RowRange& rows, const RowVisitor& visit) {
   Table table(path);
-  const std::size_t left_out = without.empty() ? table.columns() : table.Column(without);
-  const std::size_t kept = table.columns() - (without.empty() ? 0 : 1);
-  Tensor row(DType::kF32, {1, static_cast<std::int64_t>(kept)});
+  std::vector<bool> left_out(table.columns());
+  for (const std::string& column : without) left_out[table.Column(column)] = true;
+  const auto kept = std::count(left_out.begin(), left_out.end(), false);
+  Tensor row(DType::kF32, {1, std::int64_t{kept}});
   table.ForRows(rows, [&](const std::vector<std::string_view>& cells) {
     auto to = row.MutableValues<float>().begin();
     for (std::size_t i = 0; i < cells.size(); ++i) {
-      if (i == left_out) continue;
+      if (left_out[i]) continue;
       // Parse as double: a number too small for a float becomes 0 instead of an error.
       const auto wide = Parse<double>(cells[i]);
       const auto value = static_cast<float>(wide.value_or(HUGE_VAL));
@@ -188,13 +189,28 @@ void VisitCsv(const std::string& path, const std::string& without, const RowRang
 Tensor ReadCsvColumn(const std::string& path, const std::string& column, const RowRange& rows) {
   Table table(path);
   const std::size_t index = table.Column(column);
-  std::vector<std::int64_t> values;
+  std::vector<std::int64_t> whole;
+  std::vector<double> values;
   const std::int64_t count = table.ForRows(rows, [&](const std::vector<std::string_view>& cells) {
-    const auto value = Parse<std::int64_t>(cells[index]);
-    if (!value) table.Reject(index, cells[index], "whole number");
+    const auto value = Parse<double>(cells[index]);
+    if (!value || !std::isfinite(*value)) table.Reject(index, cells[index], "finite number");
     values.push_back(*value);
+    if (const auto integer = Parse<std::int64_t>(cells[index])) whole.push_back(*integer);
   });
-  return Tensor::From<std::int64_t>(DType::kI64, {count}, values);
+  if (whole.size() == values.size()) {
+    return Tensor::From<std::int64_t>(DType::kI64, {count}, whole);
+  }
+  return Tensor::From<double>(DType::kF64, {count}, values);
+}
+
+std::vector<std::string> ReadCsvTexts(const std::string& path, const std::string& column,
+                                      const RowRange& rows) {
+  Table table(path);
+  const std::size_t index = table.Column(column);
+  std::vector<std::string> texts;
+  (void)table.ForRows(
+      rows, [&](const std::vector<std::string_view>& cells) { texts.emplace_back(cells[index]); });
+  return texts;
 }
 
 }  // namespace msc::cost

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "compiler/base/within.h"
+#include "cost/model/labels.h"
 #include "cost/samples/image_fit.h"
+#include "cost/samples/label_paths.h"
 
 namespace msc::cost {
 
@@ -18,10 +20,13 @@ struct DataConfig {
   /// it and in its subfolders, see ListSamples; "auto": by the name, see FormOf.
   std::string format = "auto";
   std::string images = {};  ///< file or folder of samples, [N, ...]
-  /// N class numbers; empty if there are none. The format follows from the name, else it is that of
-  /// the samples. For a CSV file FILE:COLUMN; if the samples come from the same file, that column
-  /// is left out of them. "folders" takes the subfolder of a file as its class, numbered by name.
-  std::string labels = {};
+  /// See ReadSampleLabels; empty if there are none. The format follows from the name, else it is
+  /// that of the samples. For a CSV file FILE:COLUMN; if the samples come from the same file, that
+  /// column is left out of them. "folders" takes the subfolder of a file as its class, numbered by
+  /// name.
+  LabelPaths labels = {};
+  std::string alphabet = {};             ///< file with the classes of labels that are texts
+  BoxUnits box_units = BoxUnits::kAuto;  ///< of the output that labelled boxes belong to
   /// 0: 1 / 255 for bytes, else 1
   double scale = 0;
   std::vector<double> mean = {0};  ///< one, or one per channel (axis 1 of [N, C, ...], or the last)
@@ -47,8 +52,16 @@ struct DataConfig {
         Within::OneOf({"auto", "idx", "npy", "npz", "csv", "folder"}));
     visit("images", self.images, "file or folder with the samples");
     visit("labels", self.labels,
-          "class numbers: a file, FILE:COLUMN of a CSV file, or `folders` (the subfolders of the "
-          "samples); empty = none");
+          "what outputs should be: class numbers, label maps, values, texts or boxes (COCO JSON), "
+          "see docs/samples.md: a file, FILE:COLUMN of a CSV file, a folder of maps, or `folders` "
+          "(the subfolders of the samples are classes), for the first output that can have it; or "
+          "an object with one for each output: {\"mask\": \"masks.npy\"}; empty = none");
+    visit("alphabet", self.alphabet,
+          "labels that are texts: file with the classes of the output, one on each line in their "
+          "order");
+    visit("box_units", self.box_units,
+          "labels that are boxes: unit of the output's boxes: pixels of the model's input, unit "
+          "(shares of its width and height), or auto (found by the uncompressed model's boxes)");
     visit("scale", self.scale,
           "factor of the values, before the mean is subtracted; 0 = 1/255 for bytes, else 1. With "
           "1, mean and std are in the range of bytes",

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <span>
@@ -11,6 +10,7 @@
 #include "compiler/base/error.h"
 #include "cost/samples/array_file.h"
 #include "cost/samples/convert.h"
+#include "cost/samples/label_files.h"
 #include "cost/samples/named_inputs.h"
 #include "cost/samples/normalize.h"
 #include "cost/samples/sample_dims.h"
@@ -23,30 +23,6 @@ namespace {
 void CheckFinite(const Tensor& converted, const RawSample& raw) {
   if (AllFinite(converted)) return;
   throw UserError(NameOf(raw) + " holds a number that is not finite");
-}
-
-std::vector<std::int32_t> LoadLabels(const DataConfig& config, const RawSamples& raw) {
-  const Tensor tensor = ReadLabels(config, raw);
-  if (tensor.size() != raw.count || tensor.dims()[0] != raw.count) {
-    throw UserError("'" + config.labels + "' holds labels of shape " + ToString(tensor.dims()) +
-                    " for " + std::to_string(raw.count) + " samples");
-  }
-  if (!IsInteger(tensor.dtype())) {
-    throw UserError("'" + config.labels + "' holds labels that are not integers");
-  }
-  std::vector<std::int32_t> labels;
-  labels.reserve(static_cast<std::size_t>(tensor.size()));
-  for (const std::int64_t label : AsIntegers(tensor, config.labels)) {
-    if (label < 0 || label > std::numeric_limits<std::int32_t>::max()) {
-      const auto at = static_cast<std::size_t>(labels.size());
-      const std::int64_t row =
-          raw.rows.empty() ? config.first + static_cast<std::int64_t>(at) : raw.rows[at];
-      throw UserError("'" + config.labels + "' holds " + std::to_string(label) + " in row " +
-                      std::to_string(row) + ", counted from 0, which is not a class number");
-    }
-    labels.push_back(static_cast<std::int32_t>(label));
-  }
-  return labels;
 }
 
 [[noreturn]] void RejectRange(std::int64_t all, std::int64_t first, std::int64_t count) {
@@ -213,7 +189,7 @@ void DatasetSamples::Group() {
   };
   for (Input& input : inputs_) sort(input.pieces);
   sort(labels_);
-  sort(label_rows_);
+  for (SampleLabels& labels : all_labels_) Reorder(order, labels);
   group_ends_.clear();
   for (std::size_t i = 1; i <= order.size(); ++i) {
     if (i == order.size() || group[order[i]] != group[order[i - 1]]) {
@@ -251,21 +227,17 @@ std::vector<InputSummary> DatasetSamples::Summary() const {
 }
 
 void DatasetSamples::TakeLabels(const DataConfig& config, const RawSamples& raw) {
-  if (config.labels.empty()) return;
-  labels_ = LoadLabels(config, raw);
-  labels_path_ = config.labels == "folders" ? config.images : config.labels;
-  label_rows_ = raw.rows;
-  first_ = config.first;
+  all_labels_ = ReadSampleLabels(config, raw);
+  labels_ = ClassNumbersOf(all_labels_);
 }
 
 void DatasetSamples::CheckLabels(std::int64_t classes) const {
-  if (classes <= 0) return;
+  if (classes <= 0 || labels_.empty()) return;
+  const auto of_classes = std::ranges::find_if(all_labels_, AreClassNumbers);
   for (std::size_t i = 0; i < labels_.size(); ++i) {
     if (labels_[i] < classes) continue;
-    const std::int64_t row =
-        label_rows_.empty() ? first_ + static_cast<std::int64_t>(i) : label_rows_[i];
-    throw UserError("'" + labels_path_ + "' holds " + std::to_string(labels_[i]) + " in row " +
-                    std::to_string(row) + ", counted from 0; the model has " +
+    throw UserError("'" + of_classes->path + "' holds " + std::to_string(labels_[i]) + " in row " +
+                    std::to_string(of_classes->rows[i]) + ", counted from 0; the model has " +
                     std::to_string(classes) + " classes, 0 to " + std::to_string(classes - 1));
   }
 }
@@ -304,7 +276,7 @@ std::vector<Tensor> DatasetSamples::Read(std::int64_t first, std::int64_t count)
 
 SampleSet ReadAll(const DatasetSamples& samples, const DataConfig& config) {
   RequireOneSize(samples, config);
-  return {samples.Read(0, samples.count()), samples.labels()};
+  return {samples.Read(0, samples.count()), samples.labels(), samples.all_labels()};
 }
 
 SampleSet LoadSampleSet(const DataConfig& config, std::span<const InputForm> inputs,
@@ -318,7 +290,7 @@ Dataset LoadDataset(const DataConfig& config, const Shape& input, std::int64_t c
   const DatasetSamples samples(config, input);
   samples.CheckLabels(classes);
   SampleSet all = ReadAll(samples, config);
-  return {std::move(all.inputs[0]), std::move(all.labels)};
+  return {std::move(all.inputs[0]), std::move(all.labels), std::move(all.all_labels)};
 }
 
 Dataset Slice(const Dataset& dataset, std::int64_t first, std::int64_t count) {
@@ -327,7 +299,7 @@ Dataset Slice(const Dataset& dataset, std::int64_t first, std::int64_t count) {
   }
   Dims dims = dataset.inputs.dims();
   dims[0] = count;
-  Dataset slice{Tensor(DType::kF32, std::move(dims)), {}};
+  Dataset slice{.inputs = Tensor(DType::kF32, std::move(dims)), .labels = {}};
   const std::size_t row = dataset.inputs.bytes() / static_cast<std::size_t>(dataset.size());
   if (slice.inputs.bytes() > 0) {
     std::memcpy(slice.inputs.MutableRaw().data(),

@@ -12,6 +12,7 @@
 #include "compiler/base/shape.h"
 #include "compiler/ir/sample_source.h"
 #include "compiler/ir/tensor.h"
+#include "cost/model/labels.h"
 #include "cost/samples/data_config.h"
 #include "cost/samples/input_summary.h"
 #include "cost/samples/sample_dims.h"
@@ -45,12 +46,14 @@ class DatasetSamples final : public SampleSource {
   /// all exist or are of several groups.
   [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override;
   [[nodiscard]] std::int64_t GroupEnd(std::int64_t first) const override;
-  /// Returns the class numbers (>= 0) of all samples, or none.
+  /// Returns the class numbers (>= 0) of all samples, or none: see ClassNumbersOf.
   [[nodiscard]] const std::vector<std::int32_t>& labels() const { return labels_; }
+  /// Returns labels of any kind.
+  [[nodiscard]] const std::vector<SampleLabels>& all_labels() const { return all_labels_; }
   /// Returns what the samples of each input look like.
   [[nodiscard]] std::vector<InputSummary> Summary() const;
-  /// Checks that all labels are below `classes`; 0 = number of classes unknown, no check. UserError
-  /// naming file, row and label.
+  /// Checks that all class numbers are below `classes`; 0 = number of classes unknown, no check.
+  /// UserError naming file, row and label.
   void CheckLabels(std::int64_t classes) const;
 
  private:
@@ -91,23 +94,22 @@ class DatasetSamples final : public SampleSource {
   std::int64_t count_ = 0;
   std::vector<std::int64_t> group_ends_;  // none or one: all samples have one size
   std::vector<std::int32_t> labels_;
-  std::string labels_path_;
-  /// Rows of the labels in the file; empty = a run of rows from first_ on.
-  std::vector<std::int64_t> label_rows_;
-  std::int64_t first_ = 0;
+  std::vector<SampleLabels> all_labels_;
 };
 
 /// Samples by which a model is judged.
 struct Dataset {
-  Tensor inputs;                     ///< f32 [N, ...], N >= 1
-  std::vector<std::int32_t> labels;  ///< N class numbers >= 0, or none
+  Tensor inputs;                              ///< f32 [N, ...], N >= 1
+  std::vector<std::int32_t> labels;           ///< N class numbers >= 0, or none
+  std::vector<SampleLabels> all_labels = {};  ///< of any kind; Slice leaves them out
   [[nodiscard]] std::int64_t size() const { return inputs.dims().at(0); }
 };
 
 /// The same for a model with any inputs.
 struct SampleSet {
-  std::vector<Tensor> inputs;        ///< [N, ...] each, N >= 1
-  std::vector<std::int32_t> labels;  ///< N class numbers >= 0, or none
+  std::vector<Tensor> inputs;                 ///< [N, ...] each, N >= 1
+  std::vector<std::int32_t> labels;           ///< N class numbers >= 0, or none
+  std::vector<SampleLabels> all_labels = {};  ///< of any kind
   [[nodiscard]] std::int64_t size() const { return inputs.at(0).dims().at(0); }
 };
 /// Reads all samples and labels into memory. UserError if samples differ in their sizes; `config`

@@ -66,14 +66,6 @@ std::vector<Taps> Averaged(const Side& side) {
   return taps;
 }
 
-/// Where the scaled image lies in the target: a part of it is taken if the offset is below 0.
-struct Placement {
-  std::int64_t height = 0;  ///< of the scaled image
-  std::int64_t width = 0;
-  std::int64_t top = 0;
-  std::int64_t left = 0;
-};
-
 Placement Padded(const ImageFit& fit, const ImageSize& size, std::int64_t height,
                  std::int64_t width) {
   const double ratio = std::min(static_cast<double>(size.height) / static_cast<double>(height),
@@ -109,22 +101,6 @@ Placement Cropped(const ImageFit& fit, const ImageSize& size, std::int64_t heigh
   placed.top = offset(placed.height, size.height);
   placed.left = offset(placed.width, size.width);
   return placed;
-}
-
-Placement Place(const ImageFit& fit, const ImageSize& size, std::int64_t height,
-                std::int64_t width) {
-  switch (fit.resize) {
-    case Resize::kPad:
-      return Padded(fit, size, height, width);
-    case Resize::kCrop:
-      return Cropped(fit, size, height, width);
-    case Resize::kNone:
-      Check(height == size.height && width == size.width, "the image has the sizes of the model");
-      break;
-    case Resize::kStretch:
-      break;
-  }
-  return {.height = size.height, .width = size.width};
 }
 
 /// The pixels of an image in the channels of the model.
@@ -188,6 +164,22 @@ std::vector<float> Scaled(const Pixels& pixels, std::int64_t channel, const std:
 
 }  // namespace
 
+Placement PlaceImage(const ImageFit& fit, const ImageSize& size, std::int64_t height,
+                     std::int64_t width) {
+  switch (fit.resize) {
+    case Resize::kPad:
+      return Padded(fit, size, height, width);
+    case Resize::kCrop:
+      return Cropped(fit, size, height, width);
+    case Resize::kNone:
+      Check(height == size.height && width == size.width, "the image has the sizes of the model");
+      break;
+    case Resize::kStretch:
+      break;
+  }
+  return {.height = size.height, .width = size.width};
+}
+
 void CheckFit(const ImageFit& fit, const ImageSize& size) {
   const std::int64_t least = std::max(size.height, size.width);
   if (fit.resize != Resize::kCrop || fit.shorter_side == 0 || fit.shorter_side >= least) return;
@@ -200,7 +192,7 @@ Tensor FitImage(const Tensor& image, const ImageFit& fit, const ImageSize& size)
   Check(size.channels == 1 || size.channels == 3, "images have one channel or three");
   const std::int64_t height = image.dims().at(0);
   const std::int64_t width = image.dims().at(1);
-  const Placement placed = Place(fit, size, height, width);
+  const Placement placed = PlaceImage(fit, size, height, width);
   // The part of the target that shows the image.
   const std::int64_t top = std::max<std::int64_t>(placed.top, 0);
   const std::int64_t left = std::max<std::int64_t>(placed.left, 0);

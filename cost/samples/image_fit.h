@@ -61,6 +61,18 @@ struct ImageSize {
   std::int64_t width = 1;
 };
 
+/// Where a scaled image lies in a model's image: a part of it is cut off if an offset is below 0.
+struct Placement {
+  std::int64_t height = 0;  ///< of the scaled image
+  std::int64_t width = 0;
+  std::int64_t top = 0;
+  std::int64_t left = 0;
+};
+
+/// Returns where FitImage puts an image of these sizes. Requires the same.
+[[nodiscard]] Placement PlaceImage(const ImageFit& fit, const ImageSize& size, std::int64_t height,
+                                   std::int64_t width);
+
 /// Throws UserError if images cannot be brought to `size` in this way.
 void CheckFit(const ImageFit& fit, const ImageSize& size);
 

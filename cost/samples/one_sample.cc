@@ -55,8 +55,8 @@ ImageForm ImageFormOf(const InputForm& input) {
       ToString(input.shape));
 }
 
-/// Reads an image as a sample: [1, ...].
-Tensor ImageSample(const std::string& file, const DataConfig& config, const ImageForm& form) {
+/// Reads an image as a sample.
+OneSample ImageSample(const std::string& file, const DataConfig& config, const ImageForm& form) {
   const Tensor image = ReadImage(file);
   const std::int64_t height = image.dims().at(0);
   const std::int64_t width = image.dims().at(1);
@@ -74,9 +74,15 @@ Tensor ImageSample(const std::string& file, const DataConfig& config, const Imag
                     std::to_string(size.height) + ". Set 'resize' to stretch, pad or crop images");
   }
   const Tensor fitted = FitImage(image, config.image, size);
-  if (!form.channel_axis) return fitted.Reshaped({1, size.height, size.width});
-  if (!form.channels_last) return fitted.Reshaped({1, size.channels, size.height, size.width});
-  return MoveAxis(fitted, 0, 2).Reshaped({1, size.height, size.width, size.channels});
+  OneSample sample{.values = {}, .picture = Picture{height, width, size}};
+  if (!form.channel_axis) {
+    sample.values = fitted.Reshaped({1, size.height, size.width});
+  } else if (!form.channels_last) {
+    sample.values = fitted.Reshaped({1, size.channels, size.height, size.width});
+  } else {
+    sample.values = MoveAxis(fitted, 0, 2).Reshaped({1, size.height, size.width, size.channels});
+  }
+  return sample;
 }
 
 /// Reads audio as a sample: [1, samples] or [1, channels, samples].
@@ -119,20 +125,20 @@ Tensor ArraySample(const std::string& format, const std::string& array, bool cha
 
 }  // namespace
 
-Tensor ReadOne(FileKind kind, const std::string& file, const DataConfig& config,
-               const InputForm& input, std::int64_t& rate) {
+OneSample ReadOne(FileKind kind, const std::string& file, const DataConfig& config,
+                  const InputForm& input, std::int64_t& rate) {
   const bool channels_last = config.layout == "hwc";
   switch (kind) {
     case FileKind::kImage:
       return ImageSample(file, config, ImageFormOf(input));
     case FileKind::kWave:
-      return WaveSample(file, config, input, rate);
+      return {WaveSample(file, config, input, rate)};
     case FileKind::kNpz:
-      return ArraySample("npz", MemberOf(file, input.name), channels_last);
+      return {ArraySample("npz", MemberOf(file, input.name), channels_last)};
     case FileKind::kNpy:
       break;
   }
-  return ArraySample("npy", file, channels_last);
+  return {ArraySample("npy", file, channels_last)};
 }
 
 std::string MemberOf(const std::string& file, const std::string& input) {

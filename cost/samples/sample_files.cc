@@ -20,17 +20,14 @@
 namespace msc::cost {
 namespace {
 
-/// Splits "FILE:COLUMN"; the column is empty without a colon.
-std::pair<std::string, std::string> SplitColumn(const std::string& text) {
-  const std::size_t colon = text.rfind(':');
-  if (colon == std::string::npos) return {text, ""};
-  return {text.substr(0, colon), text.substr(colon + 1)};
-}
-
 void VisitArrays(const DataConfig& config, const RowRange& rows, const RowVisitor& visit) {
   if (config.format != "csv") return VisitRows(config.format, config.images, rows, visit);
-  const auto [file, column] = SplitColumn(config.labels);
-  VisitCsv(config.images, file == config.images ? column : "", rows, visit);
+  std::vector<std::string> labels;
+  for (const auto& [output, path] : config.labels.files) {
+    const auto [file, column] = SplitColumn(path);
+    if (file == config.images && !column.empty()) labels.push_back(column);
+  }
+  VisitCsv(config.images, labels, rows, visit);
 }
 
 /// Returns the format that the ending of a name shows; empty if it shows none.
@@ -45,24 +42,23 @@ std::string FormOfName(std::string name) {
 }
 
 /// Returns the format of the labels; FILE:COLUMN also is CSV.
-std::string FormOfLabels(const DataConfig& config) {
-  const auto [file, column] = SplitColumn(config.labels);
-  if (!column.empty() && FormOfName(file) == "csv") return "csv";
-  const std::string form = FormOfName(config.labels);
+std::string FormOfLabels(const DataConfig& config, const std::string& labels) {
+  if (IsCsvColumn(labels)) return "csv";
+  const std::string form = FormOfName(labels);
   return form.empty() ? config.format : form;
 }
 
-Tensor ReadLabelFile(const DataConfig& config, const RowRange& rows) {
-  const std::string& labels = config.labels;
-  const std::string form = FormOfLabels(config);
+Tensor ReadLabelFile(const DataConfig& config, const std::string& labels, const RowRange& rows) {
+  const std::string form = FormOfLabels(config, labels);
   if (form == "idx") return ReadIdx(labels, rows);
   if (form == "npy") return ReadNpy(labels, rows);
   if (form == "npz") return ReadNpz(labels, rows);
   const auto [file, column] = SplitColumn(labels);
   if (column.empty()) {
-    throw UserError("'" + labels + "': labels beside " +
-                    (config.format == "folder" ? "images are 'folders', " : "a CSV file are ") +
-                    "a column of one, FILE:COLUMN, or a .npy file");
+    throw UserError(
+        "'" + labels + "': labels beside " +
+        (config.format == "folder" ? "images are 'folders', " : "a CSV file are ") +
+        "a column of one, FILE:COLUMN, or a .npy file; docs/samples.md lists all forms");
   }
   return ReadCsvColumn(file, column, rows);
 }
@@ -122,16 +118,15 @@ RawSamples ReadFolder(const DataConfig& config, const InputForm& input,
   for (std::int64_t i = 0; i < raw.count; ++i) {
     const std::int64_t row = raw.rows[static_cast<std::size_t>(i)];
     const std::string& file = list.files[static_cast<std::size_t>(row)];
-    const Tensor values = ReadOne(list.kind, file, config, input, rate);
+    const OneSample sample = ReadOne(list.kind, file, config, input, rate);
+    const Tensor& values = sample.values;
+    raw.files.push_back(file);
+    if (sample.picture) raw.pictures.push_back(*sample.picture);
     bytes += static_cast<std::int64_t>(values.bytes());
     if (bytes > kMaxBytes) RejectSize(config);
     visit({.values = values, .place = i, .file = file, .row = row});
   }
-  if (config.labels != "folders") return raw;
-  if (list.classes.empty()) {
-    throw UserError("'" + config.images +
-                    "' has samples outside of subfolders: they have no class");
-  }
+  if (list.classes.empty()) return raw;
   raw.labels = Tensor(DType::kI32, {raw.count});
   for (std::size_t i = 0; i < raw.rows.size(); ++i) {
     raw.labels->MutableValues<std::int32_t>()[i] =
@@ -265,6 +260,7 @@ RawSamples ReadSamples(const DataConfig& config, const InputForm& input,
     RawSample one{.values = sample, .file = config.images};
     one.place = config.shuffle != 0 ? places[at] : row - 1;
     one.row = config.shuffle != 0 ? row - 1 : config.first + row - 1;
+    raw.dims.assign(sample.dims().begin() + 1, sample.dims().end());
     if (config.layout != "hwc") return visit(one);
     visit({ChannelsFirst(sample, config.images), one.place, one.file, one.row});
   });
@@ -275,13 +271,28 @@ RawSamples ReadSamples(const DataConfig& config, const InputForm& input,
   return raw;
 }
 
-Tensor ReadLabels(const DataConfig& config, const RawSamples& samples) {
-  if (samples.labels) return *samples.labels;
-  if (samples.rows.empty()) return ReadLabelFile(config, {config.first, config.count});
-  const Tensor all = ReadLabelFile(config, {});
+bool IsCsvColumn(const std::string& labels) {
+  const auto [file, column] = SplitColumn(labels);
+  return !column.empty() && FormOfName(file) == "csv";
+}
+
+std::pair<std::string, std::string> SplitColumn(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos) return {text, ""};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+Tensor ReadLabels(const DataConfig& config, const std::string& file, const RawSamples& samples) {
+  if (file == kLabelFolders && config.format == "folder") {
+    if (samples.labels) return *samples.labels;
+    throw UserError("'" + config.images +
+                    "' has samples outside of subfolders: they have no class");
+  }
+  if (samples.rows.empty()) return ReadLabelFile(config, file, {config.first, config.count});
+  const Tensor all = ReadLabelFile(config, file, {});
   const std::int64_t most = *std::max_element(samples.rows.begin(), samples.rows.end());
-  if (all.dims()[0] <= most) {
-    throw UserError("'" + config.labels + "' holds " + std::to_string(all.dims()[0]) +
+  if (all.dims().at(0) <= most) {
+    throw UserError("'" + file + "' holds " + std::to_string(all.dims()[0]) +
                     " labels, fewer than there are samples");
   }
   return Picked(all, samples.rows);

@@ -4,11 +4,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/base/shape.h"
 #include "compiler/ir/tensor.h"
 #include "cost/samples/data_config.h"
+#include "cost/samples/one_sample.h"
 #include "cost/samples/sample_dims.h"
 
 namespace msc::cost {
@@ -27,6 +29,13 @@ struct RawSamples {
   std::int64_t count = 0;          ///< N >= 1
   std::vector<std::int64_t> rows;  ///< rows taken, among all samples; empty = one run of rows
   std::optional<Tensor> labels;    ///< [N] i32, if the samples come with classes
+  std::vector<std::string> files;  ///< of a folder, one for each sample
+  std::vector<Picture> pictures;   ///< of a folder of images, one for each sample
+  Dims dims;                       ///< of one sample of an array, as it is in the file
+  /// Returns the number of a sample among all, from 0; `config` is that of the samples.
+  [[nodiscard]] std::int64_t RowOf(std::int64_t sample, const DataConfig& config) const {
+    return rows.empty() ? config.first + sample : rows.at(static_cast<std::size_t>(sample));
+  }
 };
 
 /// A sample as it is read; valid during a call of the visitor.
@@ -51,8 +60,16 @@ using SampleVisitor = std::function<void(const RawSample& sample)>;
 /// of the model.
 [[nodiscard]] std::optional<Dims> FirstDims(const DataConfig& config, const std::string& input);
 
-/// Returns the labels of the samples that were read: N numbers of an integer type. Requires a
-/// `config.labels` that is not empty. UserError if there are fewer labels than samples.
-[[nodiscard]] Tensor ReadLabels(const DataConfig& config, const RawSamples& samples);
+/// Returns the rows of the array `file` (or FILE:COLUMN) that belong to the samples that were read:
+/// [N, ...]; those of their subfolders for kLabelFolders. UserError if there are fewer labels than
+/// samples.
+[[nodiscard]] Tensor ReadLabels(const DataConfig& config, const std::string& file,
+                                const RawSamples& samples);
+
+/// Returns whether labels are FILE:COLUMN of a CSV file.
+[[nodiscard]] bool IsCsvColumn(const std::string& labels);
+
+/// Splits "FILE:COLUMN"; the column is empty without a colon.
+[[nodiscard]] std::pair<std::string, std::string> SplitColumn(const std::string& text);
 
 }  // namespace msc::cost

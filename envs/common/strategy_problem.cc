@@ -114,7 +114,7 @@ std::map<std::string, double> StrategyProblem::LowerBounds() const {
   // and by users' own metrics it may be beaten.
   std::map<std::string, double> bounds;
   for (const std::string& loss : context_.losses) {
-    const bool distance = cost::FindLoss(loss) != nullptr && loss != cost::kAccuracyDrop;
+    const bool distance = cost::FindLoss(loss) != nullptr && !cost::IsAgainstLabels(loss);
     if (distance) bounds.emplace(loss, 0.0);
   }
   const std::optional<Strategy> narrowest = NarrowestStrategy();

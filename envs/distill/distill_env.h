@@ -33,7 +33,8 @@ struct TrainingTask {
   JudgeStudent judge;
   OutputForms forms = {};  ///< of the teacher's outputs
   std::vector<std::string> losses = {std::string(cost::kDistillLoss)};  ///< names of those it gives
-  std::string hash;  ///< hash of all that, and of the data that `judge` uses
+  std::vector<std::string> notes = {};  ///< what the labels of `judge` are taken for
+  std::string hash;                     ///< hash of all that, and of the data that `judge` uses
 };
 
 inline constexpr std::string_view kTrainSteps = "train_steps";  ///< steps of the optimizer

@@ -65,7 +65,7 @@ struct Options {
   std::int64_t validation = 0;
   std::int64_t calibration = 512;
   std::string test_images;
-  std::string test_labels;
+  cost::LabelPaths test_labels;
   std::int64_t test_samples = 0;
   JudgeOptions judged;
   std::string target = kAutoTarget;
@@ -420,7 +420,7 @@ void AddSamples(CLI::App& command, Options& options) {
   AddJudgeOptions(command, options.judged);
   command.add_option("--test", options.test_images,
                      "samples on which to compare teacher and student");
-  command.add_option("--labels", options.test_labels, "class numbers of --test");
+  AddLabelOptions(command, options.test_labels, options.data);
   AddSetting(command, "--test-samples", options.test_samples, CLI::Range(0, 10000000),
              "number of samples of --test; 0 = all");
   AddSetting(

@@ -37,7 +37,7 @@ void ReadLimit(const std::string& text, cost::QualityLimits& limits) {
     throw UserError("--limit '" + text + "': write LOSS=VALUE, such as disagreement=2");
   }
   const std::string loss = text.substr(0, equals);
-  if (limit < 0 && cost::FindLoss(loss) != nullptr && loss != cost::kAccuracyDrop) {
+  if (limit < 0 && cost::FindLoss(loss) != nullptr && !cost::IsAgainstLabels(loss)) {
     throw UserError("--limit '" + text + "': " + cost::TitleOf(loss) + " is never below 0");
   }
   limits[loss] = limit;
@@ -56,7 +56,7 @@ void CheckLimitNames(const cost::QualityLimits& limits, const std::vector<std::s
 void CheckLimits(const cost::QualityLimits& limits, const std::vector<std::string>& losses) {
   for (const auto& [loss, limit] : limits) {
     if (std::ranges::find(losses, loss) != losses.end()) continue;
-    if (loss == cost::kAccuracyDrop) throw UserError("--limit accuracy_drop needs --labels");
+    if (cost::IsAgainstLabels(loss)) throw UserError("--limit " + loss + " needs --labels of its kind (docs/quality.md)");
     throw UserError("--limit: the outputs have no loss '" + loss + "'" + DidYouMean(loss, losses));
   }
 }

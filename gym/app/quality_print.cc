@@ -30,6 +30,13 @@ nlohmann::json QualityJson(const cost::Quality& quality) {
   for (const cost::MetricQuality& metric : quality.metrics) {
     json["metrics"][metric.name] = {{"value", metric.value}, {"reference", metric.reference}};
   }
+  for (const cost::OutputQuality& output : quality.outputs) {
+    for (const auto& [loss, score] : output.scores) {
+      // "accuracy" of "accuracy_drop"
+      json["scores"][output.name][loss.substr(0, loss.rfind('_'))] = {
+          {"value", score.value}, {"reference", score.reference}};
+    }
+  }
   if (quality.accuracy) json["accuracy"] = *quality.accuracy;
   if (quality.reference_accuracy) json["reference_accuracy"] = *quality.reference_accuracy;
   return json;

@@ -78,19 +78,31 @@ std::string MainLossOf(const std::vector<SensitivityRow>& rows) {
   return names.empty() ? std::string(cost::kDistillLoss) : names[0];
 }
 
+namespace {
+
+/// Returns the first loss against labels; empty if there is none.
+std::string LabelLossOf(const std::vector<SensitivityRow>& rows) {
+  const std::vector<std::string> names = LossesOf(rows);
+  const auto found = std::ranges::find_if(names, cost::IsAgainstLabels);
+  return found == names.end() ? "" : *found;
+}
+
+}  // namespace
+
 std::map<std::string, double> RankSensitivity(const Sensitivity& sensitivity) {
   std::map<std::string, double> ranks;
+  const std::string labelled = LabelLossOf(sensitivity.rows);
   for (const std::string& name : LossesOf(sensitivity.rows)) {
     std::vector<double> losses;
     std::vector<double> drops;
     for (const SensitivityRow& row : sensitivity.rows) {
       const auto loss = row.alone.quality.Loss(name);
-      const auto drop = row.alone.quality.Loss(cost::kAccuracyDrop);
+      const auto drop = row.alone.quality.Loss(labelled);
       if (!row.alone.failure.empty() || !loss || !drop) continue;
       losses.push_back(loss->value);
       drops.push_back(drop->value);
     }
-    if (name == cost::kAccuracyDrop || drops.size() < 2) continue;
+    if (cost::IsAgainstLabels(name) || drops.size() < 2) continue;
     ranks.emplace(name, RankCorrelation(losses, drops).value_or(0));
   }
   return ranks;
@@ -102,7 +114,8 @@ std::string RankText(const Sensitivity& sensitivity) {
     ranks += (ranks.empty() ? "" : ", ") + cost::TitleOf(name) + Formatted(" %.2f", correlation);
   }
   if (ranks.empty()) return "";
-  return "rank correlation with the accuracy drop of each layer alone: " + ranks;
+  return "rank correlation with the " + cost::TitleOf(LabelLossOf(sensitivity.rows)) +
+         " of each layer alone: " + ranks;
 }
 
 std::string SensitivityText(const Sensitivity& sensitivity) {

@@ -34,8 +34,9 @@ struct Sensitivity {
 [[nodiscard]] std::vector<std::string> LossesOf(const std::vector<SensitivityRow>& rows);
 /// Returns the loss that layers are compared by: distill_loss, or the first if there is none.
 [[nodiscard]] std::string MainLossOf(const std::vector<SensitivityRow>& rows);
-/// Returns the rank correlation of each loss of layers quantized alone with their accuracy_drop, by
-/// name; empty without labels or for fewer than two layers. Ignores layers that failed.
+/// Returns the rank correlation of each loss of layers quantized alone with their first loss
+/// against labels, by name; empty without labels or for fewer than two layers. Ignores layers that
+/// failed.
 [[nodiscard]] std::map<std::string, double> RankSensitivity(const Sensitivity& sensitivity);
 /// Returns the same as one line; empty if there are none.
 [[nodiscard]] std::string RankText(const Sensitivity& sensitivity);

@@ -18,6 +18,8 @@
 #include "compiler/base/fields.h"
 #include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/targets/spec.h"
+#include "cost/quality/bind_labels.h"
 #include "cost/quality/choose_form.h"
 #include "cost/quality/quality.h"
 #include "gym/app/limits.h"
@@ -29,7 +31,7 @@ namespace msc::gym {
 namespace {
 
 cost::DataConfig Named(const cost::DataConfig& form, const std::string& images,
-                       const std::string& labels, std::int64_t count) {
+                       const cost::LabelPaths& labels, std::int64_t count) {
   cost::DataConfig data = form;
   data.images = images;
   data.labels = labels;
@@ -50,6 +52,16 @@ std::vector<Tensor> JoinFirstSize(const std::vector<std::vector<Tensor>>& batche
     if (std::equal(batch.begin(), batch.end(), batches[0].begin(), SameRows)) same.push_back(batch);
   }
   return JoinBatches(same);
+}
+
+/// Throws UserError unless labels, if there are any, are one class of the model for each sample.
+void RequireClassNumbers(const cost::DatasetSamples& samples, const Graph& graph) {
+  if (!samples.all_labels().empty() && samples.labels().empty()) {
+    throw UserError("'" + samples.all_labels()[0].path +
+                    "' must hold one class number for each sample: only --labels, of --test, may "
+                    "be others");
+  }
+  samples.CheckLabels(ClassesOf(graph));
 }
 
 /// Prints what samples look like on stderr.
@@ -231,6 +243,25 @@ void AddJudgeOptions(CLI::App& command, JudgeOptions& options, const std::string
              "relative error beyond which the result is suspicious; 0 = any is accepted");
 }
 
+void AddLabelOptions(CLI::App& command, cost::LabelPaths& labels, cost::DataConfig& data) {
+  AddTaken(command, "--labels",
+           "FILE or OUTPUT=FILE: what outputs should be on --test: class numbers, label maps, "
+           "values, texts (.txt) or boxes (COCO .json), see docs/samples.md; may be repeated",
+           [&labels](const std::string& text) { cost::AddLabels(text, labels); });
+  command.add_option(
+      "--alphabet", data.alphabet,
+      "labels that are texts: file with the classes of the output, one on each line");
+  command
+      .add_option_function<std::string>(
+          "--box-units",
+          [&data](const std::string& word) {
+            data.box_units = StringForm<cost::BoxUnits>::Read(word);
+          },
+          "labels that are boxes: unit of the output's boxes: pixels of the input, unit (shares of "
+          "its sides), or auto (found)")
+      ->check(CLI::IsMember({"auto", "pixels", "unit"}));
+}
+
 void AddSampleOptions(CLI::App& command, SampleOptions& options) {
   command.add_option(
       "--calibration", options.images,
@@ -244,7 +275,7 @@ void AddSampleOptions(CLI::App& command, SampleOptions& options) {
   AddJudgeOptions(command, options.judged);
   command.add_option("--test", options.test_images,
                      "samples on which to compare the models before and after");
-  command.add_option("--labels", options.test_labels, "class numbers of --test");
+  AddLabelOptions(command, options.test_labels, options.data);
   AddSetting(command, "--test-samples", options.test_samples, CLI::Range(0, 10000000),
              "number of samples of --test; 0 = all");
 }
@@ -275,12 +306,13 @@ void PlaceSamplesOf(Graph& graph, const cost::DataConfig& form,
 }
 
 cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
-                          const std::string& images, const std::string& labels,
+                          const std::string& images, const cost::LabelPaths& labels,
                           std::int64_t count) {
   if (graph.inputs().size() != 1 || graph.type(graph.inputs()[0]).dtype != DType::kF32) {
     throw UserError("training reads samples for models with one input of 32-bit floats");
   }
   const auto samples = OpenSamples(form, graph, images, labels, count);
+  RequireClassNumbers(*samples, graph);
   PrintSummary("training", *samples);
   cost::SampleSet all = cost::ReadAll(*samples, Named(form, images, labels, count));
   return {std::move(all.inputs[0]), std::move(all.labels)};
@@ -288,11 +320,9 @@ cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
 
 std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form, const Graph& graph,
                                                   const std::string& images,
-                                                  const std::string& labels, std::int64_t count) {
-  auto samples =
-      std::make_unique<cost::DatasetSamples>(Named(form, images, labels, count), FormsOf(graph));
-  samples->CheckLabels(ClassesOf(graph));
-  return samples;
+                                                  const cost::LabelPaths& labels,
+                                                  std::int64_t count) {
+  return std::make_unique<cost::DatasetSamples>(Named(form, images, labels, count), FormsOf(graph));
 }
 
 std::unique_ptr<cost::DatasetSamples> OpenCalibration(const SampleOptions& options,
@@ -302,6 +332,7 @@ std::unique_ptr<cost::DatasetSamples> OpenCalibration(const SampleOptions& optio
   form.or_fewer = !options.samples.has_value();
   auto samples = OpenSamples(form, graph, options.images, labels,
                              options.samples.value_or(kCalibrationSamples));
+  RequireClassNumbers(*samples, graph);
   PrintSummary("calibration", *samples);
   return samples;
 }
@@ -309,6 +340,7 @@ std::unique_ptr<cost::DatasetSamples> OpenCalibration(const SampleOptions& optio
 TestSamples WithLabels(std::unique_ptr<cost::DatasetSamples> samples) {
   TestSamples test;
   test.labels = samples->labels();
+  test.all_labels = samples->all_labels();
   test.source = std::move(samples);
   return test;
 }
@@ -329,8 +361,12 @@ TestJudge::TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
   wanted_ = Outputs(before);
   const std::vector<Tensor> wanted = JoinFirstSize(wanted_);
   forms_ = cost::ChooseForms(before, wanted, options.outputs);
+  cost::BoundLabels bound = cost::BindLabels(test_.all_labels, forms_, wanted);
+  labels_ = std::move(bound.outputs);
+  test_.all_labels = {};
+  for (const std::string& note : bound.notes) std::fprintf(stderr, "%s\n", note.c_str());
   if (!options.limits.empty()) {
-    std::vector<std::string> losses = cost::LossNames(forms_, wanted, test_.labels);
+    std::vector<std::string> losses = cost::LossNames(forms_, wanted, {.labels = labels_});
     for (const std::string& metric : NamesOf(options.metrics)) losses.push_back(metric);
     CheckLimits(options.limits, losses);
   }
@@ -340,8 +376,9 @@ TestJudge::TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
     throw UserError("--metric needs test samples of one size");
   }
   metrics_ = std::make_unique<TestMetrics>(
-      options.metrics, cost::SampleSet{test_.source->Read(0, count), test_.labels}, before, wanted,
-      run_.threads);
+      options.metrics,
+      cost::SampleSet{.inputs = test_.source->Read(0, count), .labels = test_.labels}, before,
+      wanted, run_.threads);
 }
 
 TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
@@ -386,10 +423,7 @@ LookedAt TestJudge::Compare(const Batches& got) const {
   std::int64_t first = 0;
   for (std::size_t i = 0; i < wanted_.size(); ++i) {
     const std::int64_t rows = wanted_[i].at(0).dims().at(0);
-    std::span<const std::int32_t> labels = test_.labels;
-    if (!labels.empty()) {
-      labels = labels.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(rows));
-    }
+    const cost::LabelRows labels{.labels = labels_, .first = first};
     if (const auto failure = meter.Add(wanted_[i], got.at(i), labels)) {
       looked.judged.failure = failure->detail;
       looked.inputs = InputsOfRows(layout_, test_.source->Read(first, rows));

@@ -43,7 +43,7 @@ struct SampleOptions {
   std::string images;                   ///< for calibration
   std::optional<std::int64_t> samples;  ///< default: kCalibrationSamples, or all if there are fewer
   std::string test_images;
-  std::string test_labels;
+  cost::LabelPaths test_labels;
   std::int64_t test_samples = 0;
   JudgeOptions judged;
 };
@@ -54,7 +54,10 @@ void AddFormOptions(CLI::App& command, cost::DataConfig& data);
 /// --guard-error, beyond which results are suspicious. `samples` says which these are on.
 void AddJudgeOptions(CLI::App& command, JudgeOptions& options,
                      const std::string& samples = "--test");
-/// Adds --calibration, --samples, --test, --labels and --test-samples, and those of AddFormOptions.
+/// Adds --labels, --alphabet and --box-units, which say what outputs should be on --test.
+void AddLabelOptions(CLI::App& command, cost::LabelPaths& labels, cost::DataConfig& data);
+/// Adds --calibration, --samples, --test and --test-samples, and those of AddFormOptions,
+/// AddJudgeOptions and AddLabelOptions.
 void AddSampleOptions(CLI::App& command, SampleOptions& options);
 /// Throws UserError if these need test samples and there are none, or if a limit names no loss.
 void CheckJudgeOptions(const JudgeOptions& options, const std::string& test_images);
@@ -71,7 +74,7 @@ void PlaceSamplesOf(Graph& graph, const cost::DataConfig& form,
 /// what they look like. `labels` may be empty; `count` 0 loads all. UserError as LoadDataset, and
 /// for graphs with other inputs.
 [[nodiscard]] cost::Dataset LoadSamples(const cost::DataConfig& form, const Graph& graph,
-                                        const std::string& images, const std::string& labels,
+                                        const std::string& images, const cost::LabelPaths& labels,
                                         std::int64_t count);
 
 /// Opens samples for all inputs of `graph`, read on demand. Arguments as for LoadSamples; for
@@ -79,7 +82,7 @@ void PlaceSamplesOf(Graph& graph, const cost::DataConfig& form,
 [[nodiscard]] std::unique_ptr<cost::DatasetSamples> OpenSamples(const cost::DataConfig& form,
                                                                 const Graph& graph,
                                                                 const std::string& images,
-                                                                const std::string& labels,
+                                                                const cost::LabelPaths& labels,
                                                                 std::int64_t count);
 
 /// Opens the calibration samples, as OpenSamples, and prints on stderr what they look like.
@@ -87,10 +90,11 @@ void PlaceSamplesOf(Graph& graph, const cost::DataConfig& form,
                                                                     const Graph& graph,
                                                                     const std::string& labels);
 
-/// Samples to compare models on, read on demand, with their class numbers, or none.
+/// Samples to compare models on, read on demand, with their labels.
 struct TestSamples {
   std::shared_ptr<const SampleSource> source;
-  std::vector<std::int32_t> labels = {};
+  std::vector<std::int32_t> labels = {};            ///< class numbers for metrics, or none
+  std::vector<cost::SampleLabels> all_labels = {};  ///< of any kind, or none
 };
 /// Returns samples with their labels.
 [[nodiscard]] TestSamples WithLabels(std::unique_ptr<cost::DatasetSamples> samples);
@@ -130,7 +134,6 @@ class TestJudge {
   [[nodiscard]] LookedAt Look(const Graph& after) const;
   /// Does the same for a model that `call` runs, on the batches that the reference got.
   [[nodiscard]] LookedAt Look(const ModelCall& call) const;
-  [[nodiscard]] bool labelled() const { return !test_.labels.empty(); }
   [[nodiscard]] std::int64_t samples() const { return test_.source->count(); }
   [[nodiscard]] const OutputForms& forms() const { return forms_; }
   /// Returns the number of passes over all samples so far, including that of the reference.
@@ -148,6 +151,7 @@ class TestJudge {
   SampleLayout layout_;
   Batches wanted_;
   OutputForms forms_;
+  std::vector<cost::OutputLabels> labels_;
   std::unique_ptr<TestMetrics> metrics_;  // nullptr if there are none
 };
 

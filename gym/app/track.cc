@@ -132,8 +132,9 @@ void CheckLimitsOf(const Options& options) {
   std::vector<std::string> metrics;
   for (const auto& [name, spec] : options.judged.metrics) metrics.push_back(name);
   CheckLimitNames(options.judged.limits, metrics);
-  if (options.judged.limits.contains(std::string(cost::kAccuracyDrop))) {
-    throw UserError("--limit accuracy_drop: track reads no labels; limit disagreement instead");
+  for (const auto& [loss, limit] : options.judged.limits) {
+    if (!cost::IsAgainstLabels(loss)) continue;
+    throw UserError("--limit " + loss + ": track reads no labels; limit disagreement instead");
   }
 }
 

@@ -11,9 +11,7 @@ namespace msc::gym {
 namespace {
 
 void Resolve(const std::filesystem::path& folder, std::string& path) {
-  // Value of DataConfig's labels that is not a file.
-  constexpr std::string_view kNoFile = "folders";
-  if (!path.empty() && path != kNoFile && std::filesystem::path(path).is_relative()) {
+  if (!path.empty() && path != cost::kLabelFolders && std::filesystem::path(path).is_relative()) {
     path = std::filesystem::absolute(folder / path).lexically_normal().string();
   }
 }
@@ -35,9 +33,12 @@ SearchConfig ParseSearchConfig(std::string_view text, const std::string& folder,
   }
   for (std::string* file :
        {&config.model, &config.strategy, &config.from, &config.section<PartitionConfig>().rules,
-        &config.calibration.data.images, &config.calibration.data.labels,
-        &config.quality.data.images, &config.quality.data.labels}) {
+        &config.calibration.data.images, &config.calibration.data.alphabet,
+        &config.quality.data.images, &config.quality.data.alphabet}) {
     Resolve(folder, *file);
+  }
+  for (cost::DataConfig* data : {&config.calibration.data, &config.quality.data}) {
+    for (auto& [output, file] : data->labels.files) Resolve(folder, file);
   }
   for (auto& [name, metric] : config.quality.metrics) cost::ResolveFiles(folder, metric);
   return config;

@@ -83,8 +83,9 @@ struct ObjectiveConfig {
         "minimize", self.minimize,
         "metrics to minimize: latency, latency_ms, energy (if it can be read), the losses of "
         "docs/quality.md that the outputs have (distill_loss, disagreement, relative_error, "
-        "cosine_distance, iou_loss, box_loss, edit_distance; accuracy_drop with labels; of one "
-        "output as disagreement:OUTPUT), how much worse one of `quality.metrics` is, by its name, "
+        "cosine_distance, iou_loss, box_loss, edit_distance; with labels accuracy_drop, iou_drop, "
+        "f1_drop, edit_distance_rise, relative_error_rise; of one output as disagreement:OUTPUT), "
+        "how much worse one of `quality.metrics` is, by its name, "
         "weight_bytes, or peak_bytes (the arena of one call: "
         "values passed between layers, without weights and without memory that libraries "
         "allocate themselves); the first decides, the others break ties, and all of them define "

@@ -200,8 +200,12 @@ std::string LossText(const cost::Quality& other, const cost::Quality& winner) {
   // By the user's own metric or against labels if there are any, else the loss that every model but
   // one of integers has.
   const std::string own = other.metrics.empty() ? "" : other.metrics[0].name;
-  for (const std::string_view name :
-       {std::string_view(own), cost::kAccuracyDrop, cost::kDistillLoss, cost::kDisagreement}) {
+  std::vector<std::string_view> names = {own};
+  for (const cost::LossInfo& info : cost::kLosses) {
+    if (!info.score.empty()) names.push_back(info.name);
+  }
+  names.insert(names.end(), {cost::kDistillLoss, cost::kDisagreement});
+  for (const std::string_view name : names) {
     const auto after = other.Loss(name);
     const auto before = winner.Loss(name);
     if (!after || !before) continue;

@@ -30,7 +30,7 @@ std::string LossesText(const Find& find) {
   std::string text;
   for (const cost::LossInfo& info : cost::kLosses) {
     const std::optional<cost::Estimate> loss = find(info.name);
-    if (!loss || info.name == cost::kAccuracyDrop) continue;
+    if (!loss || !info.score.empty()) continue;
     text += (text.empty() ? "" : ", ") + std::string(info.title) + " " +
             FormatLoss(info.name, loss->value);
   }
@@ -71,8 +71,10 @@ std::vector<std::string> ShownLosses(const SearchConfig& config,
   add(MainLossOf(config));
   for (const auto& [metric, limit] : LimitsOf(config)) add(metric);
   for (const auto& [metric, spec] : config.quality.metrics) add(metric);
-  for (const std::string_view name :
-       {cost::kAccuracyDrop, cost::kDisagreement, cost::kRelativeError}) {
+  for (const cost::LossInfo& info : cost::kLosses) {
+    if (!info.score.empty()) add(std::string(info.name));
+  }
+  for (const std::string_view name : {cost::kDisagreement, cost::kRelativeError}) {
     add(std::string(name));
   }
   return shown;
@@ -88,11 +90,22 @@ std::string QualityText(const cost::Quality& quality) {
     text += (text.empty() ? "" : ", ") + metric.name + Formatted(" %.6g", metric.value) +
             Formatted(" (before %.6g)", metric.reference);
   }
-  if (quality.accuracy && quality.reference_accuracy) {
-    text += Formatted(", accuracy %.2f %%", 100 * *quality.accuracy) +
-            Formatted(" (before %.2f %%)", 100 * *quality.reference_accuracy);
+  for (const cost::LossInfo& info : cost::kLosses) {
+    const std::string score = ScoreText(quality, info.name);
+    if (score.empty()) continue;
+    text += (text.empty() ? "" : ", ") + std::string(info.score) + " " + score;
   }
   return text;
+}
+
+std::string ScoreText(const cost::Quality& quality, std::string_view loss) {
+  const cost::LabelScore* const score = quality.Score(loss);
+  if (score == nullptr) return "";
+  const bool percent = IsPercent(loss);
+  const auto text = [&](double value) {
+    return percent ? Formatted("%.2f %%", value) : Formatted("%.3g", value);
+  };
+  return text(score->value) + " (before " + text(score->reference) + ")";
 }
 
 std::vector<std::string> OutputLines(const cost::Quality& quality) {
@@ -106,6 +119,11 @@ std::vector<std::string> OutputLines(const cost::Quality& quality) {
     lines.push_back("output '" + output.name + "' (" +
                     std::string(kOutputKinds.at(static_cast<std::size_t>(output.kind))) +
                     "): " + LossesText(find));
+    for (const auto& [loss, score] : output.scores) {
+      lines.back() += std::string(lines.back().ends_with(": ") ? "" : ", ") +
+                      std::string(cost::FindLoss(loss)->score) + " " +
+                      ScoreText(quality, loss + ":" + output.name);
+    }
   }
   return lines;
 }

@@ -31,10 +31,13 @@ namespace msc::gym {
 [[nodiscard]] std::vector<std::string> SuspicionsOf(const SearchConfig& config,
                                                     const cost::Quality& quality);
 
-/// Returns all losses of the outputs that lost most, the user's own metrics, and accuracies:
-/// "distillation loss 0.012 nats, disagreement 2.40 %, relative error 0.08, wer 8.2 (before 7.9),
-/// accuracy 90.10 % (before 90.40 %)".
+/// Returns all losses of the outputs that lost most, the user's own metrics, and scores with
+/// labels: "distillation loss 0.012 nats, disagreement 2.40 %, relative error 0.08, wer 8.2
+/// (before 7.9), accuracy 90.10 % (before 90.40 %)".
 [[nodiscard]] std::string QualityText(const cost::Quality& quality);
+/// Returns "90.10 % (before 90.40 %)", the score with labels that belongs to a loss; empty if there
+/// is none.
+[[nodiscard]] std::string ScoreText(const cost::Quality& quality, std::string_view loss);
 /// Returns the same for each of several outputs, one line each: "boxes (regression): ...". Empty
 /// for a single output.
 [[nodiscard]] std::vector<std::string> OutputLines(const cost::Quality& quality);

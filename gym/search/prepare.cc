@@ -169,7 +169,6 @@ cost::PreparedFolder PrepareSamples(const Preparation& with, const std::optional
   if (data.images.empty()) throw UserError("set 'quality.data.images' in the config");
   if (config.quality.final_samples > 0) data.count = config.quality.final_samples;
   const cost::DatasetSamples source(data, FormsOf(*prepared.graph));
-  source.CheckLabels(ClassesOf(*prepared.graph));
   ReportSamples("quality", source, with.host.listener);
   const cost::SampleSet samples = cost::ReadAll(source, data);
   settings.most_samples = MostSamples(config, samples.size(), prepared.warnings);
@@ -186,7 +185,8 @@ cost::PreparedFolder PrepareSamples(const Preparation& with, const std::optional
                        .program = with.host.program,
                        .environment = cost::MetricEnvironment(config.threads),
                        .memory_bytes = config.memory_mb << 20U,
-                       .functions = with.host.metric_functions}},
+                       .functions = with.host.metric_functions},
+       .say = [&](const std::string& line) { with.host.listener.ReportLine(line); }},
       prepared.targets);
 }
 
@@ -233,10 +233,7 @@ envs::EnergyMetric EnergyOf(const SearchConfig& config) {
 std::vector<std::string> PossibleLosses(const SearchConfig& config, const Graph& graph) {
   std::vector<std::string> names;
   for (const cost::LossInfo& loss : cost::kLosses) {
-    if (loss.name == cost::kAccuracyDrop) {
-      if (!config.quality.data.labels.empty()) names.emplace_back(loss.name);
-      continue;
-    }
+    if (!loss.score.empty() && config.quality.data.labels.empty()) continue;
     names.emplace_back(loss.name);
     for (const ValueId output : graph.outputs()) {
       names.push_back(std::string(loss.name) + ":" + graph.value(output).name);

@@ -248,8 +248,8 @@ std::string TrainCommand(const SearchConfig& config, const RunPaths& paths) {
   if (!config.strategy.empty()) line += " --strategy " + config.strategy;
   if (distill.weight_bits > 0) line += " --weight-bits " + std::to_string(distill.weight_bits);
   line += " --recipe " + RecipeFile(paths.best()) + " --data " + config.calibration.data.images;
-  if (!config.calibration.data.labels.empty()) {
-    line += " --data-labels " + config.calibration.data.labels;
+  for (const auto& [output, file] : config.calibration.data.labels.files) {
+    line += " --data-labels " + file;
   }
   return line + " --samples " + std::to_string(distill.most()) + " --calibration-samples " +
          std::to_string(config.calibration.most()) + " --save-strategy trained.json";
@@ -273,6 +273,7 @@ SearchOutcome SearchRecipe(const SearchConfig& config, const SearchOptions& opti
 
   // All that can fail because of the config lies before the first change to the run directory.
   host.listener.ReportStart();
+  for (const std::string& note : task->notes) host.listener.ReportLine(note);
   LiveRun run(config, paths, time, LiveOptionsOf(options), host.listener);
   for (const std::string& warning : samples.warnings) run.log().Warn(warning);
   WriteFileAtomic(paths.At("env.json"), EnvJson(machine, GraphHash(*prepared.graph)));

@@ -75,8 +75,14 @@ std::string CountsText(const StudyResult& study) {
 }
 
 std::string IntervalsText(const cost::Quality& quality) {
-  const std::optional<cost::Estimate> drop = quality.Loss(cost::kAccuracyDrop);
-  std::string text = drop ? "accuracy drop " + FormatLoss(cost::kAccuracyDrop, *drop) : "";
+  std::string text;
+  for (const cost::LossInfo& info : cost::kLosses) {
+    const std::optional<cost::Estimate> loss = quality.Loss(info.name);
+    if (!loss || info.score.empty()) continue;
+    text +=
+        (text.empty() ? "" : ", ") + std::string(info.title) + " " + FormatLoss(info.name, *loss);
+  }
+  const bool labelled = !text.empty();
   for (const cost::MetricQuality& metric : quality.metrics) {
     text += (text.empty() ? "loss of " : ", loss of ") + metric.name + " " +
             IntervalText(quality, metric.name);
@@ -84,7 +90,7 @@ std::string IntervalsText(const cost::Quality& quality) {
   for (const std::string_view name :
        {cost::kDisagreement, cost::kDistillLoss, cost::kRelativeError}) {
     const std::optional<cost::Estimate> loss = quality.Loss(name);
-    if (!loss || (drop && name == cost::kDisagreement)) continue;
+    if (!loss || (labelled && name == cost::kDisagreement)) continue;
     text += (text.empty() ? "" : ", ") + cost::TitleOf(name) + " " + FormatLoss(name, *loss);
   }
   return text;

@@ -18,7 +18,7 @@ namespace msc::gym {
 
 /// Returns "accuracy drop 0.21 +- 0.17 points, loss 0.0123 +- 0.0004 nats", with one character for
 /// the sign: half widths of the 95 % intervals due to the finite sample. Shows disagreement instead
-/// of accuracy if there are no labels.
+/// of losses against labels if there are no labels.
 [[nodiscard]] std::string IntervalsText(const cost::Quality& quality);
 /// Returns the same after "1.520x (1.500 to 1.550), " if speed was measured, and after "energy
 /// 0.710 (0.700 to 0.720), ", relative to the uncompressed model, if energy was.

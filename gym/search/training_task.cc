@@ -12,6 +12,7 @@
 #include "compiler/pipeline/distill.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/samples.h"
+#include "cost/quality/bind_labels.h"
 #include "cost/quality/choose_form.h"
 #include "cost/quality/quality.h"
 #include "cost/samples/dataset.h"
@@ -21,8 +22,9 @@
 namespace msc::gym {
 namespace {
 
-/// Loads at most `count` samples; 0 = all.
-cost::Dataset Load(cost::DataConfig data, std::int64_t count, const Graph& graph, const char* key) {
+/// Loads at most `count` samples; 0 = all. Class numbers must be below `classes`; 0 = not checked.
+cost::Dataset Load(cost::DataConfig data, std::int64_t count, const Graph& graph, const char* key,
+                   std::int64_t classes = 0) {
   if (data.images.empty()) throw UserError(std::string("the config names no '") + key + "'");
   if (graph.inputs().size() != 1 || !graph.type(graph.inputs()[0]).shape) {
     throw UserError("a model that is trained has one input of known rank");
@@ -32,18 +34,25 @@ cost::Dataset Load(cost::DataConfig data, std::int64_t count, const Graph& graph
   } else {
     data.or_fewer = false;  // the config's own count must be available
   }
-  return cost::LoadDataset(data, *graph.type(graph.inputs()[0]).shape, ClassesOf(graph));
+  return cost::LoadDataset(data, *graph.type(graph.inputs()[0]).shape, classes);
 }
 
 using Stop = std::function<bool()>;
+
+/// Labels of samples, the first of which has the number `first` among them.
+struct Labels {
+  std::vector<cost::OutputLabels> all;
+  std::int64_t first = 0;
+};
 
 /// Compares students with the teacher on samples, batch by batch, with the trainer's arithmetic.
 class Judge {
  public:
   /// Samples from index `held_out_from` on are held out and also judged separately; 0 = none.
-  Judge(cost::Dataset samples, std::int64_t held_out_from, std::int64_t batch, TrainProgram teacher,
-        TrainProgram student, OutputForms forms)
+  Judge(cost::Dataset samples, Labels labels, std::int64_t held_out_from, std::int64_t batch,
+        TrainProgram teacher, TrainProgram student, OutputForms forms)
       : samples_(std::move(samples)),
+        labels_(std::move(labels)),
         held_out_from_(held_out_from),
         batch_(batch),
         teacher_(std::move(teacher)),
@@ -77,9 +86,10 @@ class Judge {
       const cost::Dataset part = Part(first);
       const std::vector<Tensor> outputs = RunProgram(student, {&part.inputs, 1});
       const std::vector<Tensor>& wanted = wanted_.at(at++);
-      auto failure = meter.Add(wanted, outputs, part.labels);
+      const cost::LabelRows labels{.labels = labels_.all, .first = labels_.first + first};
+      auto failure = meter.Add(wanted, outputs, labels);
       // The held-out samples are judged by the same outputs, without a second run.
-      if (!failure && IsHeldOut(first)) failure = held_out.Add(wanted, outputs, part.labels);
+      if (!failure && IsHeldOut(first)) failure = held_out.Add(wanted, outputs, labels);
       // The caller treats this like a training whose loss is no longer finite.
       if (failure) throw UserError(failure->detail);
       first += part.size();
@@ -100,6 +110,7 @@ class Judge {
   }
 
   cost::Dataset samples_;
+  Labels labels_;
   std::int64_t held_out_from_;
   std::int64_t batch_;
   TrainProgram teacher_;
@@ -128,7 +139,13 @@ std::shared_ptr<const envs::TrainingTask> MakeTrainingTask(const SearchConfig& c
   learned.or_fewer = !distill.samples.has_value();
   cost::DataConfig judged = config.quality.data;
   judged.or_fewer = true;  // as in every other search
-  cost::Dataset train = Load(learned, distill.most(), graph, "calibration.data.images");
+  cost::Dataset train =
+      Load(learned, distill.most(), graph, "calibration.data.images", ClassesOf(graph));
+  if (train.labels.empty() && !learned.labels.empty()) {
+    throw UserError(
+        "'calibration.data.labels' must be one class number for each sample: training "
+        "knows no other labels");
+  }
   cost::Dataset test = Load(judged, config.quality.samples, graph, "quality.data.images");
   const std::vector<Tensor> calibration = {
       cost::Slice(train, 0, std::min(config.calibration.most(), train.size())).inputs};
@@ -147,17 +164,18 @@ std::shared_ptr<const envs::TrainingTask> MakeTrainingTask(const SearchConfig& c
   const cost::Dataset first = cost::Slice(test, 0, std::min(batch, test.size()));
   const std::vector<Tensor> outputs = RunProgram(task->teacher, {&first.inputs, 1});
   task->forms = cost::ChooseForms(graph, outputs, config.quality.outputs);
-  task->losses = cost::LossNames(task->forms, outputs, first.labels);
+  cost::BoundLabels labels = cost::BindLabels(test.all_labels, task->forms, outputs);
+  task->notes = std::move(labels.notes);
+  task->losses = cost::LossNames(task->forms, outputs, {.labels = labels.outputs});
   // The hash covers all that a recipe's result depends on besides the recipe.
   Sha256 hash;
   hash.Add(
       DistillHash(graph, student, task->settings, {}, task->forms, {&train.inputs, train.labels}));
   hash.Add(test.inputs.Raw());
-  // Labels decide the accuracy drop.
-  hash.Add(std::as_bytes(std::span(test.labels)));
+  cost::HashLabels(labels.outputs, hash);
   task->hash = hash.Hex();
-  const auto judge = std::make_shared<Judge>(std::move(test), 0, batch, task->teacher,
-                                             student.program, task->forms);
+  const auto judge = std::make_shared<Judge>(std::move(test), Labels{std::move(labels.outputs)}, 0,
+                                             batch, task->teacher, student.program, task->forms);
   (void)judge->Prepare({});
   task->judge = [judge](const TrainResult& result, const Stop& stop) {
     return (*judge)(result, stop);
@@ -179,17 +197,22 @@ FinalSamples MakeFinalSamples(const SearchConfig& config, const Graph& graph,
   finals.from = plan.from;
   finals.held_out_from = plan.held_out;
   finals.warnings = std::move(plan.warnings);
+  const std::int64_t batch = BatchSize(graph, quality.batch);
+  const cost::Dataset first = cost::Slice(samples, 0, std::min(batch, samples.size()));
+  Labels labels{.all = cost::BindLabels(samples.all_labels, task.forms,
+                                        RunProgram(task.teacher, {&first.inputs, 1}))
+                           .outputs,
+                .first = plan.from};
   if (plan.from > 0) samples = cost::Slice(samples, plan.from, counts.all - plan.from);
   finals.count = samples.size();
   Sha256 hash;
   hash.Add(task.hash);
   hash.Add(samples.inputs.Raw());
-  hash.Add(std::as_bytes(std::span(samples.labels)));
+  cost::HashLabels(labels.all, hash);
   if (plan.held_out > 0) hash.Add(std::to_string(plan.held_out));
   finals.hash = hash.Hex();
-  const auto judge =
-      std::make_shared<Judge>(std::move(samples), plan.held_out, BatchSize(graph, quality.batch),
-                              task.teacher, task.student, task.forms);
+  const auto judge = std::make_shared<Judge>(std::move(samples), std::move(labels), plan.held_out,
+                                             batch, task.teacher, task.student, task.forms);
   finals.judge = [judge](const TrainResult& result, const Stop& stop) {
     return (*judge)(result, stop);
   };

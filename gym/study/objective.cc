@@ -106,7 +106,7 @@ double RewardOf(const Objective& objective, const Evaluation& evaluation) {
   double reward = -Violation(objective, evaluation);
   for (const std::string& metric : objective.minimize) {
     // Percentages and bytes are divided, so that no metric dominates the sum by its unit.
-    const bool percent = metric == "accuracy_drop" || metric == "disagreement";
+    const bool percent = metric.ends_with("_drop") || metric == "disagreement";
     const double unit = percent ? 100 : metric.ends_with("_bytes") ? 1e6 : 1;
     reward -= MetricOf(evaluation, metric) / unit;
   }

@@ -371,9 +371,9 @@ TEST(Dataset, RefusesSamplesThatDoNotFitTheModel) {
 
 TEST(Dataset, RefusesLabelsOfAnotherCount) {
   const DataConfig config = IdxConfig();
-  WriteFileAtomic(config.labels, Idx({2}, Sequence(2)));
+  WriteFileAtomic(config.labels.files.at(""), Idx({2}, Sequence(2)));
   EXPECT_EQ(MessageOf([&] { (void)LoadDataset(config, ImageShape()); }),
-            "'" + config.labels + "' holds labels of shape [2] for 3 samples");
+            "'" + config.labels.files.at("") + "' holds labels of shape [2] for 3 samples");
 }
 
 TEST(Dataset, RefusesAMeanForChannelsThatAreNotThere) {
@@ -436,14 +436,14 @@ TEST(Dataset, TakesAllWhereFewerWillDo) {
 TEST(Dataset, NamesALabelThatIsNoClassByItsRowInTheFile) {
   DataConfig config = IdxConfig();
   config.first = 1;
-  EXPECT_EQ(
-      MessageOf([&] { (void)LoadDataset(config, ImageShape(), 2); }),
-      "'" + config.labels + "' holds 2 in row 2, counted from 0; the model has 2 classes, 0 to 1");
+  EXPECT_EQ(MessageOf([&] { (void)LoadDataset(config, ImageShape(), 2); }),
+            "'" + config.labels.files.at("") +
+                "' holds 2 in row 2, counted from 0; the model has 2 classes, 0 to 1");
   EXPECT_EQ(LoadDataset(config, ImageShape(), 3).labels, (std::vector<std::int32_t>{1, 2}));
   config.first = 0;
   for (config.shuffle = 1; config.shuffle < 5; ++config.shuffle) {
     EXPECT_EQ(MessageOf([&] { (void)LoadDataset(config, ImageShape(), 2); }),
-              "'" + config.labels +
+              "'" + config.labels.files.at("") +
                   "' holds 2 in row 2, counted from 0; the model has 2 classes, 0 to 1");
   }
 }
@@ -504,7 +504,7 @@ TEST(Dataset, AreShuffledWithTheirLabels) {
   EXPECT_EQ(MessageOf([&] {
               (void)LoadDataset(config, {Dim::Symbol("n"), 2});
             }),
-            "'" + config.labels + "' holds 49 labels, fewer than there are samples");
+            "'" + config.labels.files.at("") + "' holds 49 labels, fewer than there are samples");
 }
 
 TEST(Dataset, IsWrittenWithoutBeingHeld) {

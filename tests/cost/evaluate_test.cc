@@ -21,6 +21,7 @@
 #include "cost/measure/build.h"
 #include "cost/measure/evaluate_child.h"
 #include "cost/measure/local_evaluator.h"
+#include "tests/support/labels.h"
 
 namespace msc::cost {
 namespace {
@@ -61,6 +62,7 @@ SampleSet Samples(std::int64_t count) {
   for (std::int64_t i = 0; i < count; ++i) {
     samples.labels.push_back(static_cast<std::int32_t>(rng.Below(4)));
   }
+  samples.all_labels = {ClassFile(samples.labels)};
   return samples;
 }
 
@@ -144,6 +146,11 @@ TEST_F(Evaluate, PreparesAFolderThatReadsBack) {
   EXPECT_EQ(LoadInputs(folder, {}), samples.inputs);
   EXPECT_EQ(LoadLabels(folder, {20, 2}),
             std::vector<std::int32_t>(samples.labels.begin() + 20, samples.labels.begin() + 22));
+  const std::vector<OutputLabels> labels = LoadOutputLabels(folder, {20, 2});
+  ASSERT_EQ(labels.size(), 1U);
+  EXPECT_EQ(labels[0].numbers.values,
+            std::vector<float>(samples.labels.begin() + 20, samples.labels.begin() + 22));
+  EXPECT_EQ(labels[0].numbers.ends, (std::vector<std::int64_t>{1, 2}));
 }
 
 TEST_F(Evaluate, StoresReferenceOutputsThatDoNotDependOnTheBatch) {

@@ -51,6 +51,20 @@ TEST(OutcomeJson, ReadsBackMetricsOfTheUser) {
   EXPECT_EQ(back.value(), WithMetrics());
 }
 
+TEST(Quality, HasScoresWithLabelsThatMayHaveRisen) {
+  Outcome outcome = Full();
+  outcome.quality.outputs = {
+      {.name = "a", .losses = {{"iou_drop", {-2, 0.5}}}, .scores = {{"iou_drop", {82, 80}}}},
+      {.name = "b", .losses = {{"iou_drop", {1, 0.5}}}, .scores = {{"iou_drop", {70, 71}}}}};
+  const auto back = OutcomeFromJson(ToJson(Result<Outcome>(outcome)));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back.value(), outcome);
+  EXPECT_EQ(outcome.quality.Loss("iou_drop"), (Estimate{1, 0.5})) << "that of the worse output";
+  EXPECT_EQ(*outcome.quality.Score("iou_drop"), (LabelScore{70, 71}));
+  EXPECT_EQ(*outcome.quality.Score("iou_drop:a"), (LabelScore{82, 80}));
+  EXPECT_EQ(outcome.quality.Score("f1_drop"), nullptr);
+}
+
 TEST(Quality, HasTheLossesOfMetrics) {
   const Quality quality = WithMetrics().quality;
   EXPECT_EQ(quality.Loss("wer"), (Estimate{0.25, 0.125}));

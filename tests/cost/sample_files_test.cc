@@ -188,10 +188,12 @@ TEST(Npz, NeverTakesDamageForData) {
 Tensor ReadCsv(const std::string& path, const std::string& without, const RowRange& rows = {}) {
   std::vector<float> values;
   std::int64_t count = 0;
-  VisitCsv(path, without, rows, [&](const Tensor& row) {
-    values.insert(values.end(), row.Values<float>().begin(), row.Values<float>().end());
-    ++count;
-  });
+  const std::vector<std::string> columns = {without};
+  VisitCsv(path, without.empty() ? std::vector<std::string>() : columns, rows,
+           [&](const Tensor& row) {
+             values.insert(values.end(), row.Values<float>().begin(), row.Values<float>().end());
+             ++count;
+           });
   return Tensor::From<float>(DType::kF32, {count, std::ssize(values) / count}, values);
 }
 
@@ -232,11 +234,14 @@ TEST(Csv, NamesLineAndColumnOfWhatIsNoNumber) {
   EXPECT_EQ(message("1,2\n1,2,3\n"), ", line 2 has 3 columns; the first has 2");
   EXPECT_EQ(message("1\n2\n", {1, 2}), " has 2 samples; 2 from number 1 on were requested");
   EXPECT_EQ(message(std::string((1U << 24U) + 70000, '1')), " has a line of more than 16 MiB");
-  const std::string path = Written("two.csv", "label,x\n1,2\n2.5,3\n");
+  const std::string path = Written("two.csv", "label,x\n1,2\n2.5,z\n");
   EXPECT_EQ(ErrorOf([&] { return ReadCsvColumn(path, "y"); }),
             "'" + path + "' has no column 'y'; it has 2, numbered from 0, such as label, x");
-  EXPECT_EQ(ErrorOf([&] { return ReadCsvColumn(path, "0"); }),
-            "'" + path + "', line 3, column 0: '2.5' is not a whole number");
+  EXPECT_EQ(ErrorOf([&] { return ReadCsvColumn(path, "1"); }),
+            "'" + path + "', line 3, column 1: 'z' is not a finite number");
+  const std::vector<double> values = {1, 2.5};
+  EXPECT_EQ(ReadCsvColumn(path, "0"), Tensor::From<double>(DType::kF64, {2}, values));
+  EXPECT_EQ(ReadCsvTexts(path, "x"), (std::vector<std::string>{"2", "z"}));
 }
 
 std::string Png(std::uint32_t width, std::uint32_t height, int channels, const std::string& bytes) {
@@ -355,7 +360,7 @@ TEST(ImageFolder, HasItsClassesByName) {
   EXPECT_EQ(LoadDataset(config, InputOf(3, 1, 2)).labels, (std::vector<std::int32_t>{1, 1}));
   config.labels = Written("labels.csv", "class\n7\n8\n9\n10\n") + ":class";
   EXPECT_EQ(LoadDataset(config, InputOf(1, 1, 2)).labels, (std::vector<std::int32_t>{8, 9}));
-  config.labels.clear();
+  config.labels = {};
   const std::string file = Folder() + "set/b/2.pgm";
   EXPECT_EQ(ErrorOf([&] { return LoadDataset(config, InputOf(1, 2, 2)); }),
             "'" + file +

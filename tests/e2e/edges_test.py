@@ -176,7 +176,8 @@ class Edges(e2e.SearchTest):
 
     def test_labels_that_are_no_classes_are_named(self):
         images = self.images("images.npy", 20)
-        for wrong, text in ((4, "holds 4 in row 7, counted from 0; the model has 4 classes, 0 to 3"),
+        for wrong, text in ((4, "holds 4 in row 7, counted from 0; output 'y' (logits along axis 1) has 4 "
+                                "classes, 0 to 3"),
                             (-1, "holds -1 in row 7, counted from 0, which is not a class number")):
             labels = [i % 4 for i in range(20)]
             labels[7] = wrong

@@ -61,7 +61,7 @@ void TellLosses(const SearchConfig& config, const cost::Quality& quality,
     const cost::MetricQuality* metric = quality.Metric(name);
     const std::string value =
         metric == nullptr
-            ? ""
+            ? ScoreText(quality, name) + (quality.Score(name) == nullptr ? "" : ", ")
             : Formatted("%.6g", metric->value) + Formatted(" (before %.6g), ", metric->reference);
     const auto limit = config.objective.subject_to.find(name);
     headline.losses.push_back({.title = cost::TitleOf(name),

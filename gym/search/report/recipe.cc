@@ -51,10 +51,16 @@ std::optional<Measured> MeanOf(const RecipeFinalist& recipe, const std::string& 
 void TellFinalists(const SearchSetup& setup, const Findings& findings, ReportInput& input) {
   const Objective objective = ToObjective(setup.config.objective);
   input.final_axes = {input.latency, input.quality};
-  const auto drop = RecipeAxis(std::string(cost::kAccuracyDrop), setup);
-  const bool shown = drop.metric == input.latency.metric || drop.metric == input.quality.metric;
-  const bool labelled = !setup.config.quality.data.labels.empty();
-  if (labelled && !shown) input.final_axes.push_back(drop);
+  for (const cost::LossInfo& info : cost::kLosses) {
+    const std::string name(info.name);
+    const bool shown = name == input.latency.metric || name == input.quality.metric;
+    const bool measured = std::ranges::any_of(findings.recipes, [&](const RecipeFinalist& recipe) {
+      return recipe.metrics.contains(name);
+    });
+    if (cost::IsAgainstLabels(name) && measured && !shown) {
+      input.final_axes.push_back(RecipeAxis(name, setup));
+    }
+  }
   for (const RecipeFinalist& recipe : findings.recipes) {
     if (recipe.repeats.empty()) continue;
     ReportFinalist& row = input.finalists.emplace_back();

@@ -59,7 +59,7 @@ TEST(Limits, OnLossesThatTheOutputsDoNotHaveAreRefused) {
   EXPECT_EQ(ErrorOf([] {
               CheckLimits({{"accuracy_drop", 2}}, {"disagreement"});
             }),
-            "--limit accuracy_drop needs --labels");
+            "--limit accuracy_drop needs --labels of its kind (docs/quality.md)");
 }
 
 TEST(Limits, AreKeptUpToTheLossOfTheOutputThatTheyName) {

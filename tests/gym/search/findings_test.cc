@@ -73,5 +73,27 @@ TEST(MetricsOfTheUser, HaveAnIntervalUnlessTheyAreOneNumber) {
   EXPECT_EQ(QualityText(quality), "wer 8.25 (before 8), mAP 81 (before 80.5)");
 }
 
+TEST(ScoresWithLabels, AreShownWithThatBefore) {
+  cost::Quality quality;
+  quality.outputs = {
+      {.name = "mask", .losses = {{"iou_drop", {2, 0.5}}}, .scores = {{"iou_drop", {80.5, 82.5}}}},
+      {.name = "depth",
+       .losses = {{"relative_error_rise", {-0.1, 0.02}}},
+       .scores = {{"relative_error_rise", {0.4, 0.5}}}}};
+  EXPECT_EQ(ScoreText(quality, "iou_drop"), "80.50 % (before 82.50 %)");
+  EXPECT_EQ(ScoreText(quality, "relative_error_rise:depth"), "0.4 (before 0.5)");
+  EXPECT_EQ(ScoreText(quality, "relative_error_rise:mask"), "");
+  EXPECT_EQ(ScoreText(quality, "disagreement"), "");
+  EXPECT_EQ(QualityText(quality),
+            "mean IoU with labels 80.50 % (before 82.50 %), relative error against labels 0.4 "
+            "(before 0.5)");
+  EXPECT_EQ(OutputLines(quality)[0],
+            "output 'mask' (regression): mean IoU with labels 80.50 % (before 82.50 %)");
+  EXPECT_EQ(IntervalText(quality, "iou_drop"), "2.00 \xC2\xB1 0.98 points");
+  SearchConfig config;
+  EXPECT_EQ(ShownLosses(config, {"distill_loss", "iou_drop"}),
+            (std::vector<std::string>{"distill_loss", "iou_drop"}));
+}
+
 }  // namespace
 }  // namespace msc::gym

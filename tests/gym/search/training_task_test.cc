@@ -1,6 +1,9 @@
 #include "gym/search/training_task.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -125,6 +128,33 @@ TEST_F(TrainingTask, JudgesFinalistsOnSamplesThatNoTrialSawAsWell) {
   EXPECT_EQ(finals.held_out_from, config_.quality.samples);
   ASSERT_TRUE(finals.held_out());
   EXPECT_NE(finals.held_out()->Loss("distill_loss"), all->Loss("distill_loss"));
+}
+
+TEST_F(TrainingTask, JudgesFinalistsByTheLabelsOfTheirOwnSamples) {
+  // Labels that the teacher hits exactly, on every sample.
+  const Tensor samples = cost::ReadNpy(config_.quality.data.images);
+  const std::string labels = testing::TempDir() + "training_task/values.npy";
+  cost::WriteNpy(labels, RunProgram(Make()->teacher, {&samples, 1}).at(0));
+  config_.quality.data.labels = labels;
+  config_.quality.outputs["y"] = {.kind = OutputKind::kRegression};
+  config_.quality.finalists = "others";
+  config_.calibration.samples = 4;
+  config_.section<DistillConfig>().samples = 4;
+  const auto task = Make();
+  EXPECT_EQ(task->notes,
+            (std::vector<std::string>{"labels '" + labels + "' of output 'y': values"}));
+  EXPECT_NE(std::ranges::find(task->losses, "relative_error_rise"), task->losses.end());
+  const FinalSamples finals = MakeFinalSamples(config_, graph_, *task);
+  EXPECT_GT(finals.from, 0);
+  const auto never = [] { return false; };
+  for (const auto& quality :
+       {task->judge(Untrained(*task), never), finals.judge(Untrained(*task), never)}) {
+    ASSERT_TRUE(quality);
+    const cost::LabelScore* const score = quality->Score("relative_error_rise");
+    ASSERT_NE(score, nullptr);
+    EXPECT_NEAR(score->reference, 0, 1e-6);
+    EXPECT_GT(score->value, 0.001);
+  }
 }
 
 }  // namespace
