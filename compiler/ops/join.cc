@@ -185,19 +185,32 @@ std::vector<Tensor> EvalPad(const Node& node, EvalInputs inputs) {
   const auto pads = inputs[1]->Values<std::int64_t>();
   const Dims strides = StridesOf(x.dims());
   const Tensor* value = InputAt(inputs, 2);
-  Dims position(dims.size(), 0);
-  for (std::int64_t to = 0; to < outputs[0].size(); ++to) {
+  if (dims.empty()) return {x};
+  const std::size_t last = dims.size() - 1;
+  const std::int64_t shift = pads[last];
+  // Positions [begin, end) of the last axis read consecutive elements, which are copied at once.
+  const std::int64_t begin = std::clamp<std::int64_t>(shift, 0, dims[last]);
+  const std::int64_t end = std::clamp<std::int64_t>(shift + x.dims()[last], begin, dims[last]);
+  Dims position(last, 0);
+  for (std::int64_t row = 0; row < outputs[0].size(); row += dims[last]) {
     std::int64_t from = 0;
-    for (std::size_t i = 0; i < dims.size() && from >= 0; ++i) {
+    for (std::size_t i = 0; i < last && from >= 0; ++i) {
       const std::int64_t source = SourceOf(mode, position[i] - pads[i], x.dims()[i]);
       from = source < 0 ? -1 : from + source * strides[i];
     }
-    if (from >= 0) {
-      CopyElements(x, outputs[0], {.from_offset = from, .to_offset = to, .count = 1});
-    } else if (value != nullptr) {
-      CopyElements(*value, outputs[0], {.from_offset = 0, .to_offset = to, .count = 1});
+    for (std::int64_t at = 0; at < dims[last];) {
+      const bool inside = from >= 0 && at == begin && begin < end;
+      const std::int64_t source = from < 0 ? -1 : SourceOf(mode, at - shift, x.dims()[last]);
+      const std::int64_t count = inside ? end - begin : 1;
+      if (source >= 0) {
+        CopyElements(x, outputs[0],
+                     {.from_offset = from + source, .to_offset = row + at, .count = count});
+      } else if (value != nullptr) {
+        CopyElements(*value, outputs[0], {.from_offset = 0, .to_offset = row + at, .count = 1});
+      }
+      at += count;
     }
-    for (std::size_t i = dims.size(); i > 0 && ++position[i - 1] == dims[i - 1]; --i) {
+    for (std::size_t i = last; i > 0 && ++position[i - 1] == dims[i - 1]; --i) {
       position[i - 1] = 0;
     }
   }
