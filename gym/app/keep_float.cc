@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <limits>
-#include <memory>
+#include <map>
 #include <utility>
 #include <vector>
 
 #include "compiler/base/duration_text.h"
-#include "compiler/base/error.h"
-#include "compiler/pipeline/batch.h"
-#include "compiler/pipeline/compile.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/losses.h"
 
@@ -20,40 +18,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Samples that decide, and that rank layers.
-constexpr std::int64_t kSamples = 128;
+/// Samples that rank layers.
 constexpr std::int64_t kRoughSamples = 16;
 /// Share of the guard's bounds that may be used: other samples lose more than those of the
 /// calibration.
 constexpr double kShare = 0.5;
-constexpr std::chrono::seconds kMostRanking{60};
+/// CPU time of this process, so that a busy machine does not change the result.
+constexpr double kMostRankingSeconds = 90;
 
-/// The first samples of a source, which must outlive it.
-class FirstSamples final : public SampleSource {
- public:
-  FirstSamples(const SampleSource& source, std::int64_t count) : source_(source), count_(count) {}
-  [[nodiscard]] std::int64_t count() const override { return count_; }
-  [[nodiscard]] std::size_t inputs() const override { return source_.inputs(); }
-  [[nodiscard]] std::vector<Tensor> Read(std::int64_t first, std::int64_t count) const override {
-    return source_.Read(first, count);
-  }
-  [[nodiscard]] std::int64_t GroupEnd(std::int64_t first) const override {
-    return std::min(source_.GroupEnd(first), count_);
-  }
-
- private:
-  const SampleSource& source_;
-  std::int64_t count_;
-};
-
-TestJudge MakeJudge(const KeepFloatInput& input, std::int64_t most) {
-  const std::int64_t count =
-      std::min(input.samples->count(), std::max(most, FixedBatch(*input.graph).value_or(1)));
-  return {{.source = std::make_shared<FirstSamples>(*input.samples, count)},
-          *input.graph,
-          input.run,
-          *input.targets,
-          {.outputs = input.outputs, .metrics = {}, .guard = input.guard}};
+double CpuSeconds() {
+  return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
 Strategy Without(const Strategy& all, const std::set<std::string>& kept) {
@@ -65,49 +39,67 @@ Strategy Without(const Strategy& all, const std::set<std::string>& kept) {
   return strategy;
 }
 
-Judged JudgeStrategy(const KeepFloatInput& input, const TestJudge& judge,
-                     const Strategy& strategy) {
-  try {
-    return judge.Look(ApplyStrategy(*input.graph, strategy)).judged;
-  } catch (const UserError& error) {  // such as a target without a kernel for this mix
-    return {.failure = error.what()};
-  }
+std::set<std::string> Joined(std::set<std::string> names, const std::set<std::string>& others) {
+  names.insert(others.begin(), others.end());
+  return names;
 }
 
 /// Returns the largest loss relative to the share of its bound that may be used.
-double LossOf(const KeepFloatInput& input, const Judged& judged) {
+double LossOf(const cost::Guard& guard, const Judged& judged) {
   if (!judged.failure.empty()) return std::numeric_limits<double>::infinity();
-  return cost::LargestShare(judged.quality, input.guard) / kShare;
+  return cost::LargestShare(judged.quality, guard) / kShare;
 }
 
-}  // namespace
+/// Judges models with some of the layers in f32.
+class Judging {
+ public:
+  explicit Judging(const KeepFloatInput& input)
+      : input_(input), before_(input.judge->Judge(*input.chosen)) {
+    judged_[{}] = *input.plain == *input.chosen ? before_ : input.judge->Judge(*input.plain);
+    // The chosen rounding loses less than the nearest one, by about the same factor whichever
+    // layers are quantized.
+    const double plain = LossOf(input.guard, judged_[{}]);
+    const double chosen = LossOf(input.guard, before_);
+    if (std::isfinite(plain) && plain > 0) factor_ = std::min(chosen / plain, 1.0);
+  }
+  /// Returns the losses with the chosen rounding and all layers quantized.
+  [[nodiscard]] const Judged& before() const { return before_; }
+  /// Returns the losses with weights rounded to the nearest and `layers` in f32. Judges them once.
+  const Judged& With(const std::set<std::string>& layers) {
+    const auto known = judged_.find(layers);
+    if (known != judged_.end()) return known->second;
+    return judged_[layers] = input_.judge->Judge(Without(*input_.plain, layers));
+  }
+  /// Returns about the guard's loss with the chosen rounding.
+  double Loss(const std::set<std::string>& layers) {
+    return layers.empty() ? LossOf(input_.guard, before_)
+                          : factor_ * LossOf(input_.guard, With(layers));
+  }
 
-KeptFloat KeepFloat(const KeepFloatInput& input) {
-  const TestJudge judge = MakeJudge(input, kSamples);
-  KeptFloat kept{.quantizable = input.chosen->quantize.layers.size(),
-                 .before = JudgeStrategy(input, judge, *input.chosen),
-                 .samples = judge.samples()};
-  const double chosen = LossOf(input, kept.before);
-  kept.layers.loss_before = kept.layers.loss_after = chosen;
-  if (chosen <= 1) return kept;
-  const auto loss_of = [&](const TestJudge& by, const std::set<std::string>& layers) {
-    return LossOf(input, JudgeStrategy(input, by, Without(*input.plain, layers)));
-  };
-  // The chosen rounding loses less than the nearest one, by about the same factor whichever layers
-  // are quantized.
-  const double plain = loss_of(judge, {});
-  const double factor = std::isfinite(plain) && plain > 0 ? std::min(chosen / plain, 1.0) : 1.0;
-  const TestJudge rough = MakeJudge(input, kRoughSamples);
+ private:
+  const KeepFloatInput& input_;
+  Judged before_;
+  std::map<std::set<std::string>, Judged> judged_;
+  double factor_ = 1;
+};
+
+/// Chooses more layers than the ends in `kept` until the guard's losses are small enough.
+FloatLayers KeepMore(const KeepFloatInput& input, const KeptFloat& kept, Judging& judging) {
+  const CalibrationJudge rough = input.judge->WithSamples(kRoughSamples);
   FloatLayersTask task;
   for (const auto& [layer, precision] : input.plain->quantize.layers) {
-    if (precision != Precision::kF32) task.layers.push_back(layer);
+    if (precision != Precision::kF32 && !kept.ends.contains(layer)) task.layers.push_back(layer);
   }
   task.loss = [&](const std::set<std::string>& layers) {
-    return layers.empty() ? chosen : factor * loss_of(judge, layers);
+    return judging.Loss(Joined(layers, kept.ends));
   };
-  task.rough_loss = [&](const std::set<std::string>& layers) { return loss_of(rough, layers); };
+  // Whether decisions of a few samples change is chance; the fine loss says more.
+  task.rough_loss = [&](const std::set<std::string>& layers) {
+    return FineLoss(rough.Judge(Without(*input.plain, Joined(layers, kept.ends))));
+  };
   ProgressLine line;
   const auto began = Clock::now();
+  const double cpu_began = CpuSeconds();
   task.progress = [&](std::size_t done, std::size_t most) {
     const std::chrono::duration<double> spent = Clock::now() - began;
     std::string text = "[keep f32] " + std::to_string(done) + "/" + std::to_string(most);
@@ -117,26 +109,66 @@ KeptFloat KeepFloat(const KeepFloatInput& input) {
               " left";
     }
     line.Show(text);
-    return spent < kMostRanking;
+    return CpuSeconds() - cpu_began < kMostRankingSeconds;
   };
-  kept.layers = ChooseFloatLayers(task);
+  return ChooseFloatLayers(task);
+}
+
+/// Returns "a, b, c, 5 more".
+std::string NamesText(const std::vector<std::string>& all) {
+  constexpr std::size_t kNamed = 8;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(all.size(), kNamed); ++i) {
+    names += (names.empty() ? "" : ", ") + all[i];
+  }
+  if (all.size() > kNamed) names += ", " + std::to_string(all.size() - kNamed) + " more";
+  return names;
+}
+
+std::string LossesText(const Judged& judged, std::int64_t samples) {
+  if (!judged.failure.empty()) return "the model failed: " + judged.failure;
+  return std::to_string(samples) + " calibration samples had " + QualityText(judged.quality);
+}
+
+}  // namespace
+
+std::set<std::string> KeptFloat::Names() const {
+  std::set<std::string> names = ends;
+  for (const FloatLayer& layer : layers.kept) names.insert(layer.name);
+  return names;
+}
+
+KeptFloat KeepFloat(const KeepFloatInput& input) {
+  Judging judging(input);
+  KeptFloat kept{.quantizable = input.chosen->quantize.layers.size(),
+                 .before = judging.before(),
+                 .samples = input.judge->samples()};
+  kept.ends = ChooseFloatEnds(input.ends, [&](const std::set<std::string>& layers) {
+    return FineLoss(judging.With(layers));
+  });
+  kept.with_ends = kept.ends.empty() ? kept.before : judging.With(kept.ends);
+  kept.layers.loss_before = kept.layers.loss_after = judging.Loss(kept.ends);
+  if (kept.layers.loss_before > 1) kept.layers = KeepMore(input, kept, judging);
   return kept;
 }
 
-std::string KeptText(const KeptFloat& kept) {
-  const std::vector<FloatLayer>& layers = kept.layers.kept;
-  if (layers.empty()) return "";
-  constexpr std::size_t kNamed = 8;
-  std::string names;
-  for (std::size_t i = 0; i < std::min(layers.size(), kNamed); ++i) {
-    names += (names.empty() ? "" : ", ") + layers[i].name;
+std::vector<std::string> KeptLines(const KeptFloat& kept) {
+  std::vector<std::string> lines;
+  const std::string of_all = " of " + std::to_string(kept.quantizable) + " layers stay in f32 (";
+  if (!kept.ends.empty()) {
+    lines.push_back(std::to_string(kept.ends.size()) + of_all +
+                    NamesText({kept.ends.begin(), kept.ends.end()}) +
+                    "), since they begin or end the model and do little of its work: " +
+                    LossesText(kept.with_ends, kept.samples) + ", but with all layers quantized " +
+                    LossesText(kept.before, kept.samples));
   }
-  if (layers.size() > kNamed) names += ", " + std::to_string(layers.size() - kNamed) + " more";
-  return std::to_string(layers.size()) + " of " + std::to_string(kept.quantizable) +
-         " layers stay in f32 (" + names + "): with all of them quantized, " +
-         (kept.before.failure.empty() ? std::to_string(kept.samples) + " calibration samples had " +
-                                            QualityText(kept.before.quality)
-                                      : "the model failed: " + kept.before.failure);
+  if (kept.layers.kept.empty()) return lines;
+  std::vector<std::string> names;
+  for (const FloatLayer& layer : kept.layers.kept) names.push_back(layer.name);
+  lines.push_back(std::to_string(names.size()) + of_all + NamesText(names) + "): with " +
+                  (kept.ends.empty() ? "all of them" : "these, too,") + " quantized, " +
+                  LossesText(kept.with_ends, kept.samples));
+  return lines;
 }
 
 }  // namespace msc::gym

@@ -170,8 +170,9 @@ LayerView ViewOf(const QuantizeReport& report) {
                             " layers have quantized weights" + SizeText(sizes) + ", for " +
                             report.target + "."};
   if (!report.not_finite.empty()) view.facts.push_back(report.not_finite + ".");
-  if (report.kept && !report.kept->layers.kept.empty()) {
-    view.facts.push_back(KeptText(*report.kept) + ".");
+  if (report.ranges) view.facts.push_back(RangesText(*report.ranges) + ".");
+  if (report.kept) {
+    for (const std::string& line : KeptLines(*report.kept)) view.facts.push_back(line + ".");
   }
   if (report.quality && report.quality->failure.empty()) {
     view.facts.push_back(OnSamples(report.quality->quality));

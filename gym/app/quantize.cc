@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,7 +22,10 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
 #include "cost/track/finite.h"
+#include "gym/app/calibration_judge.h"
+#include "gym/app/choose_ranges.h"
 #include "gym/app/command.h"
+#include "gym/app/float_ends.h"
 #include "gym/app/keep_float.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/layer_weights.h"
@@ -39,12 +43,18 @@
 namespace msc::gym {
 namespace {
 
+/// Says that the method of ranges is chosen by what each loses.
+constexpr std::string_view kAuto = "auto";
+/// Most calibration samples that decide what the options leave open.
+constexpr std::int64_t kJudgedSamples = 128;
+
 struct Options {
   std::string model;
   std::vector<std::string> shapes;
   std::string strategy;
   QuantizeOptions quantize;
-  std::vector<std::string> layers;  ///< as NAME=PRECISION or NAME=BITS
+  std::string method = std::string(kAuto);  ///< of ranges; kAuto = choose one
+  std::vector<std::string> layers;          ///< as NAME=PRECISION or NAME=BITS
   std::string rules;
   std::string keep_f32;  ///< "auto" or "none"; empty: auto if the bits are the default
   CalibrationRun run;
@@ -198,38 +208,62 @@ struct QuantizeInput {
   const TargetRegistry& targets;
 };
 
-QuantizedModel RunQuantizer(const Options& options, const QuantizeInput& input) {
-  ProgressLine line;
-  return QuantizeModel(
-      input.graph, input.base, input.samples, options.quantize, options.run, input.targets,
-      [&](const std::string& what, double share) {
-        line.Show("[" + what + "] " + std::to_string(static_cast<int>(100 * share)) + " %");
-      });
-}
+/// What was decided because nobody asked for it.
+struct Decided {
+  std::optional<ChosenRanges> ranges = {};
+  std::optional<KeptFloat> kept = {};
+};
 
-/// Returns the quantized model, with the layers in f32 that must stay so; says which in `kept`.
-QuantizedModel QuantizeWhatMayBe(Options& options, const QuantizeInput& input,
-                                 std::optional<KeptFloat>& kept) {
-  QuantizedModel model = RunQuantizer(options, input);
-  if (!MayKeepFloat(options)) return model;
-  Options nearest = options;
-  nearest.quantize = WithNearestRounding(options.quantize);
-  const Strategy plain =
-      nearest.quantize == options.quantize ? model.strategy : RunQuantizer(nearest, input).strategy;
-  kept = KeepFloat({.graph = &input.graph,
-                    .chosen = &model.strategy,
-                    .plain = &plain,
-                    .samples = &input.samples,
-                    .run = options.run,
-                    .targets = &input.targets,
-                    .outputs = options.samples.judged.outputs,
-                    .guard = options.samples.judged.guard});
-  if (kept->layers.kept.empty()) return model;
-  for (const FloatLayer& layer : kept->layers.kept) {
-    options.quantize.layers[layer.name] = Precision::kF32;
-    options.quantize.layer_bits.erase(layer.name);
+/// Returns the quantized model, with ranges by the method that loses least and with the layers in
+/// f32 that must stay so, where the options leave that open. Enters what was decided in `options`.
+QuantizedModel QuantizeWhatMayBe(Options& options, const QuantizeInput& input, Decided& decided) {
+  ProgressLine line;
+  const QuantizeProgress progress = [&](const std::string& what, double share) {
+    line.Show("[" + what + "] " + std::to_string(static_cast<int>(100 * share)) + " %");
+  };
+  QuantizeOptions& wanted = options.quantize;
+  const bool chooses_ranges = options.method == kAuto && wanted.activations == Precision::kInt8;
+  const Quantizer quantizer(input.graph, input.base, input.samples, wanted, options.run,
+                            input.targets, progress);
+  if (!chooses_ranges && !MayKeepFloat(options)) return quantizer.Quantize(wanted, progress);
+  const CalibrationJudge judge({.graph = &input.graph,
+                                .samples = &input.samples,
+                                .run = options.run,
+                                .targets = &input.targets,
+                                .outputs = options.samples.judged.outputs},
+                               kJudgedSamples);
+  const auto choose_ranges = [&] {
+    QuantizeOptions nearest = WithNearestRounding(wanted);
+    decided.ranges = ChooseRanges(
+        [&](const std::string& method) {
+          line.Show("[choose ranges] " + method);
+          nearest.scales.method = method;
+          return judge.Judge(quantizer.Plan(nearest));
+        },
+        judge.samples());
+    wanted.scales.method = decided.ranges->method;
+  };
+  if (chooses_ranges) choose_ranges();
+  if (MayKeepFloat(options)) {
+    const Strategy chosen = quantizer.Plan(wanted, progress);
+    const QuantizeOptions nearest = WithNearestRounding(wanted);
+    const Strategy plain = nearest == wanted ? chosen : quantizer.Plan(nearest);
+    decided.kept =
+        KeepFloat({.judge = &judge,
+                   .chosen = &chosen,
+                   .plain = &plain,
+                   .ends = FindEnds(input.graph,
+                                    InputsOfRows(LayoutOf(input.graph),
+                                                 input.samples.Read(0, BatchSize(input.graph, 1)))),
+                   .guard = options.samples.judged.guard});
+    for (const std::string& layer : decided.kept->Names()) {
+      wanted.layers[layer] = Precision::kF32;
+      wanted.layer_bits.erase(layer);
+    }
+    // What needed the widest ranges may be in f32 now.
+    if (chooses_ranges && !decided.kept->Names().empty()) choose_ranges();
   }
-  return RunQuantizer(options, input);
+  return quantizer.Quantize(wanted, progress);
 }
 
 void Quantize(Options options, AppContext& context) {
@@ -261,8 +295,9 @@ void Quantize(Options options, AppContext& context) {
   if (!options.strategy.empty()) base = LoadStrategy(options.strategy);
   base.target = options.run.target;
   const auto samples = OpenCalibration(options.samples, graph, "");
-  std::optional<KeptFloat> kept;
-  const QuantizedModel model = QuantizeWhatMayBe(options, {graph, base, *samples, targets}, kept);
+  Decided decided;
+  const QuantizedModel model =
+      QuantizeWhatMayBe(options, {graph, base, *samples, targets}, decided);
   if (!options.scale_table.empty()) CheckScaleTable(model.strategy.quantize);
   const Graph applied = ApplyStrategy(graph, model.strategy);
   const std::vector<Tensor> first =
@@ -274,7 +309,8 @@ void Quantize(Options options, AppContext& context) {
                         .smoothed = model.smoothed,
                         .achieved = Achieved(executable, model, targets),
                         .weights = LayerWeights(applied),
-                        .kept = std::move(kept),
+                        .ranges = std::move(decided.ranges),
+                        .kept = std::move(decided.kept),
                         .has_vnni = DetectIsa().vnni};
   if (Fit(first, executable)) {
     report.not_finite = NotFiniteOf(options, graph, model.strategy, first, executable.Run(first));
@@ -337,6 +373,21 @@ void Quantize(Options options, AppContext& context) {
   context.exit_code = kExitFailure;
 }
 
+/// Adds --method, which also has the word auto.
+void AddMethod(CLI::App& command, Options& options) {
+  command
+      .add_option_function<std::string>(
+          "--method",
+          [&options](const std::string& word) {
+            options.method = word;
+            if (word != kAuto) options.quantize.scales.method = word;
+          },
+          "method that chooses ranges of activations: minmax, percentile, entropy or mse; auto = "
+          "that of mse, minmax and percentile with which outputs lose least on --calibration")
+      ->check(CLI::IsMember({"auto", "minmax", "percentile", "entropy", "mse"}))
+      ->default_str(std::string(kAuto));
+}
+
 void AddMethods(CLI::App& command, QuantizeOptions& options) {
   command
       .add_option_function<std::string>(
@@ -347,9 +398,6 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
       ->default_str(std::string(Name(options.activations)));
   AddSetting(command, "--bits", options.bits, CLI::Range(2, 8),
              "bits of a weight; targets run fewer than 8 as 8-bit integers");
-  AddSetting(command, "--method", options.scales.method,
-             CLI::IsMember({"minmax", "percentile", "entropy", "mse"}),
-             "method that chooses ranges of activations: minmax, percentile, entropy or mse");
   AddSetting(command, "--percentile", options.scales.percentile, CLI::Range(50.0, 100.0),
              "percentage of absolute values that a range keeps, for --method percentile");
   AddSetting(command, "--activation-bits", options.scales.bits, CLI::Range(2, 8),
@@ -396,6 +444,7 @@ void AddQuantize(CLI::App& app, AppContext& context) {
   command->add_option("--strategy", options->strategy,
                       "start from the channels and fitted weights of this strategy, written by "
                       "mscgym prune or search");
+  AddMethod(*command, *options);
   AddMethods(*command, options->quantize);
   AddRepeated(*command, "--layer", options->layers,
               "NAME=PRECISION (f32, bf16, int8) or NAME=BITS: precision or bits of one layer; "
@@ -404,9 +453,10 @@ void AddQuantize(CLI::App& app, AppContext& context) {
                       "file of rules with bits and range methods of layers; see docs/rules.md");
   command
       ->add_option("--keep-f32", options->keep_f32,
-                   "auto = keep the most harmful layers in f32, as few as bring the losses of "
-                   "docs/quality.md on --calibration to half of what is suspicious; none = "
-                   "quantize all; default: auto, but none with other --bits, --layer or --rules")
+                   "auto = keep cheap first and last layers in f32 where that pays, and the most "
+                   "harmful others, as few as bring the losses of docs/quality.md on --calibration "
+                   "to half of what is suspicious; none = quantize all; default: auto, but none "
+                   "with other --bits, --layer or --rules")
       ->check(CLI::IsMember({"auto", "none"}));
   AddSampleOptions(*command, options->samples);
   AddSetting(*command, "--target", options->run.target,

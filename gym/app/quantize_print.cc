@@ -55,6 +55,16 @@ nlohmann::json SensitivityJson(const Sensitivity& sensitivity) {
   return json;
 }
 
+nlohmann::json RangesJson(const ChosenRanges& ranges) {
+  nlohmann::json tried = nlohmann::json::object();
+  for (const TriedRanges& each : ranges.tried) {
+    tried[each.method] = each.judged.failure.empty()
+                             ? QualityJson(each.judged.quality)
+                             : nlohmann::json({{"failure", each.judged.failure}});
+  }
+  return {{"method", ranges.method}, {"samples", ranges.samples}, {"tried", std::move(tried)}};
+}
+
 }  // namespace
 
 std::vector<std::string> LossesOf(const std::vector<SensitivityRow>& rows) {
@@ -186,8 +196,9 @@ void PrintQuantizeTable(const QuantizeReport& report) {
     std::printf("smoothed %s: alpha %.1f, error %.3g > %.3g\n", value.value.c_str(), *value.alpha,
                 value.error_before, value.error_after);
   }
-  if (report.kept && !report.kept->layers.kept.empty()) {
-    std::printf("%s\n", KeptText(*report.kept).c_str());
+  if (report.ranges) std::printf("%s\n", RangesText(*report.ranges).c_str());
+  if (report.kept) {
+    for (const std::string& line : KeptLines(*report.kept)) std::printf("%s\n", line.c_str());
   }
   if (const auto text = PairsText(report)) std::printf("%s\n", text->c_str());
   if (report.sensitivity) {
@@ -232,9 +243,10 @@ void PrintQuantizeJson(const QuantizeReport& report) {
                         {"cpu_has_vnni", report.has_vnni},
                         {"layers", std::move(layers)},
                         {"smoothed", std::move(smoothed)}};
+  if (report.ranges) all["ranges"] = RangesJson(*report.ranges);
   if (report.kept) {
-    all["kept_f32"] = nlohmann::json::array();
-    for (const FloatLayer& layer : report.kept->layers.kept) all["kept_f32"].push_back(layer.name);
+    all["kept_f32"] = report.kept->Names();
+    all["kept_f32_ends"] = report.kept->ends;
     if (report.kept->before.failure.empty()) {
       all["quality_with_all_quantized"] = QualityJson(report.kept->before.quality);
     }

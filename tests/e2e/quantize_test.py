@@ -3,10 +3,13 @@
 import csv
 import json
 import os
+import random
 import struct
 import unittest
 
 import e2e
+from onnx_bytes import field, model, node, weights
+from onnx_bytes import value as onnx_value
 
 # Of 1000 test images, with 128 for calibration, at 2 bits a weight. Measured: 0.097 rounded to the
 # nearest, 0.935 fitted to the samples, 0.953 in f32.
@@ -136,12 +139,12 @@ class Quantize(e2e.ShippedModelTest):
 
     def test_what_kernels_without_vnni_would_lose_is_said(self):
         page = self.at("page.html")
-        made = self.quantize("--page", page)
+        made = self.quantize("--keep-f32", "none", "--page", page)
         worst = max(made["layers"], key=lambda layer: layer["outputs_saturated"])
         text = e2e.read(page).decode()
         said = f"of a layer&#39;s outputs (&#39;{worst['layer']}&#39;); weights of 7 bits rule"
         self.assertEqual(said in text.replace("'", "&#39;"), worst["outputs_saturated"] > 0)
-        shown = self.succeed("quantize", self.model, *self.calibration, "--no-speed").stdout
+        shown = self.succeed("quantize", self.model, "--keep-f32", "none", *self.calibration, "--no-speed").stdout
         kind = "note" if made["cpu_has_vnni"] else "warning"
         self.assertEqual(kind + ": kernels that add 8-bit products in 16 bits" in shown,
                          worst["outputs_saturated"] > 0)
@@ -160,7 +163,7 @@ class Quantize(e2e.ShippedModelTest):
                                         *self.calibration, "--activations", "f32", "--bits", "8",
                                         *self.test).stdout)
         self.assertEqual(again["quality"]["reference_accuracy"], quality["accuracy"])
-        self.quantize("--scale-table", table)
+        self.quantize("--keep-f32", "none", "--scale-table", table)
         # Rules for all layers ask for what no rules do.
         self.quantize("--scale-table", table + ".json", "--rules", self.write("rules.json", {"rules": [
             {"of": "weights", "method": "int8"}, {"of": "input", "method": "int8"}]}))
@@ -202,6 +205,50 @@ class Quantize(e2e.ShippedModelTest):
                 self.assertIn(text, done.stderr)
                 for file in (out, out + ".json", self.at("rows.csv")):
                     self.assertFalse(os.path.exists(file), file)
+
+
+class Ranges(e2e.ProgramTest):
+    """Which values of the calibration samples matter decides how ranges are found."""
+
+    COUNT, WIDTH = 256, 100
+
+    def quantize(self, outliers, *arguments):
+        """One MatMul of normal values, but for these, by sample and place."""
+        source = random.Random(4)
+        values = [source.gauss(0, 1) for _ in range(self.COUNT * self.WIDTH)]
+        for (sample, place), value in outliers.items():
+            values[sample * self.WIDTH + place] = value
+        network = self.write("net.onnx", model(
+            node("MatMul", ["x", "w"], "y", name="layer") + field(2, "net") +
+            weights("w", [self.WIDTH, 8], random.Random(5)) + field(11, onnx_value("x", 1, ["n", self.WIDTH])) +
+            field(12, onnx_value("y", 1, ["n", 8]))))
+        samples = self.write("x.npy", e2e.npy("<f4", "f", [self.COUNT, self.WIDTH], values))
+        return self.mscgym(0, "quantize", network, "--calibration", samples, "--keep-f32", "none", "--output",
+                           "y=regression", "--save-plan", self.at("plan.json"), *arguments).stdout
+
+    def chosen(self, outliers):
+        ranges = json.loads(self.quantize(outliers, "--json"))["ranges"]
+        self.assertEqual(ranges["samples"], 128)
+        self.assertEqual(set(ranges["tried"]), {"mse", "minmax", "percentile"})
+        plan = e2e.read(self.at("plan.json"))
+        # The same again, and by its name.
+        for arguments in ((), ("--method", ranges["method"])):
+            said = self.quantize(outliers, *arguments)
+            self.assertEqual(f"ranges by {ranges['method']}: on 128 calibration samples" in said, not arguments)
+            self.assertEqual(e2e.read(self.at("plan.json")), plan)
+        return ranges["method"], {method: e2e.loss(judged, "distill_loss")
+                                  for method, judged in ranges["tried"].items()}
+
+    def test_one_odd_value_does_not_widen_the_range(self):
+        # Not among the samples that judge: no one misses it.
+        method, losses = self.chosen({(200, 7): 3000})
+        self.assertEqual(method, "percentile")
+        self.assertGreater(losses["minmax"], 100 * losses["percentile"])
+
+    def test_values_that_are_rare_but_matter_are_kept(self):
+        method, losses = self.chosen({(9, 7): 60, (70, 8): -60})
+        self.assertNotEqual(method, "percentile")
+        self.assertGreater(losses["percentile"], 4 * losses[method])
 
 
 if __name__ == "__main__":

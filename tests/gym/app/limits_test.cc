@@ -46,7 +46,8 @@ TEST(Limits, OfWhatIsNoLossAreRefusedWithAGuessOrAList) {
               CheckLimitNames({{"xyz", 2}}, {"wer"});
             }),
             "--limit names the unknown loss 'xyz'; known: wer, distill_loss, disagreement, "
-            "relative_error, cosine_distance, iou_loss, box_loss, edit_distance, accuracy_drop");
+            "relative_error, cosine_distance, iou_loss, box_loss, edit_distance, accuracy_drop, "
+            "iou_drop, f1_drop, edit_distance_rise, relative_error_rise");
   CheckLimitNames({{"wer", 2}, {"iou_loss:mask", 1}}, {"wer"});
 }
 
