@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "compiler/pipeline/fitting_batch.h"
+
 namespace msc {
 
 Calibrator ObserveActivations(const Graph& canonical, const SampleSource& samples,
@@ -14,7 +16,9 @@ Calibrator ObserveActivations(const Graph& canonical, const SampleSource& sample
       calibrator.Observe(names[i], values[i].Values<float>());
     }
   };
-  ObserveValues(canonical, names, samples, run, registry, observe, progress);
+  CalibrationRun fitting = run;
+  fitting.batch = FittingBatch(canonical, names, samples, run.batch);
+  ObserveValues(canonical, names, samples, fitting, registry, observe, progress);
   return calibrator;
 }
 

@@ -10,7 +10,8 @@
 namespace msc {
 
 /// Collects the values of every tensor that an 8-bit layer may read or write, by ObserveValues;
-/// errors as there.
+/// errors as there. Runs fewer samples at a time than `run.batch` if values are large
+/// (FittingBatch).
 [[nodiscard]] Calibrator ObserveActivations(const Graph& canonical, const SampleSource& samples,
                                             const CalibrationRun& run,
                                             const TargetRegistry& registry,

@@ -9,7 +9,6 @@
 
 #include "compiler/base/error.h"
 #include "compiler/ir/sample_axes.h"
-#include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
@@ -108,43 +107,6 @@ class Watched {
   std::vector<bool> is_last_;  // of each: whether no later one is the same computed value
 };
 
-/// Most bytes that the values of a batch may take.
-constexpr double kMostBytes = 256.0 * (1U << 20U);
-
-/// Returns about how many bytes the values of a batch take, which `graph` computes from `inputs`:
-/// its outputs are held twice, in the arena and for the visitor, and at least two other values at
-/// once. 0 if shapes are not known.
-double BytesOf(Graph graph, std::span<const Tensor> inputs) {
-  InferTypes(graph, BindingsFor(graph, inputs));
-  const auto bytes_of = [&](ValueId id) {
-    const ValueType& type = graph.type(id);
-    const auto dims = type.shape ? StaticDims(*type.shape) : std::nullopt;
-    return dims ? static_cast<double>(ElementCount(*dims)) *
-                      static_cast<double>(ByteSize(type.dtype))
-                : 0.0;
-  };
-  double largest = 0;
-  for (const NodeId id : graph.order()) {
-    for (const ValueId value : graph.node(id).outputs) {
-      if (value != kNoValue) largest = std::max(largest, bytes_of(value));
-    }
-  }
-  double bytes = 2 * largest;
-  for (const ValueId value : graph.outputs()) bytes += 2 * bytes_of(value);
-  return bytes;
-}
-
-/// Returns how many of `count` samples to run at a time, at most `most`, so that the values of a
-/// batch fit into kMostBytes. `one` are inputs that hold one sample.
-std::int64_t FittingBatch(const Graph& graph, const std::vector<std::string>& values,
-                          std::span<const Tensor> one, std::int64_t count, std::int64_t most) {
-  const double bytes = BytesOf(PartFor(graph, values), one);
-  if (bytes > 0) {
-    most = std::min(most, static_cast<std::int64_t>(std::max(1.0, kMostBytes / bytes)));
-  }
-  return EvenBatch(count, most);
-}
-
 Executable CompileFor(const Graph& graph, const std::vector<std::string>& values,
                       const CalibrationRun& run, const TargetRegistry& registry,
                       std::span<const Tensor> inputs) {
@@ -171,12 +133,8 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
   const std::optional<std::int64_t> fixed = FixedBatch(canonical);
   for (std::int64_t begin = 0; begin < count;) {
     const std::int64_t end = samples.GroupEnd(begin);
-    std::int64_t batch = fixed.value_or(EvenBatch(end - begin, run.batch));
+    const std::int64_t batch = fixed.value_or(EvenBatch(end - begin, run.batch));
     if (batch > end - begin) RejectFew(batch, end - begin, end - begin < count);
-    if (!fixed && batch > 1 && !watched.computed().empty()) {
-      batch = FittingBatch(canonical, watched.computed(),
-                           InputsOfRows(layout, samples.Read(begin, 1)), end - begin, run.batch);
-    }
     std::optional<Executable> executable;
     std::int64_t size = 0;  // of the current batch
     std::int64_t first = begin;

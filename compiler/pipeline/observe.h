@@ -25,12 +25,10 @@ using BatchVisitor = std::function<void(std::int64_t first, std::span<const Tens
 /// sample. Graph inputs may be among the values; all values have the form that the graph gives them
 /// (see sample_axes.h). All samples are used: batches of a group have equal size if EvenBatch finds
 /// one, else the last batch is smaller, and the part is compiled again for it, as for each group.
-/// Only if the model fixes its batch, last samples that do not fill a batch are left out. Batches
-/// are read in order, and freed before the next; they are smaller than `run.batch` if their values
-/// would take over 256 MiB (the first sample of a group is read to find out). So memory does not
-/// depend on the number of samples, and hardly on their size. Calls `progress` with the fraction
-/// done, in [0, 1]. UserError if the samples do not fit the model or contain a value that is not
-/// finite, possibly after some batches were visited.
+/// Only if the model fixes its batch, last samples that do not fill a batch are left out. Each
+/// batch is read once, in order, and freed before the next, so memory does not depend on the number
+/// of samples. Calls `progress` with the fraction done, in [0, 1]. UserError if the samples do not
+/// fit the model or contain a value that is not finite, possibly after some batches were visited.
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const SampleSource& samples, const CalibrationRun& run,
                    const TargetRegistry& registry, const BatchVisitor& visit,

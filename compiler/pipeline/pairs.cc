@@ -10,6 +10,7 @@
 #include "compiler/compress/prune/linear_form.h"
 #include "compiler/compress/quantize/grid.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/fitting_batch.h"
 #include "compiler/pipeline/samples.h"
 
 namespace msc {
@@ -125,7 +126,8 @@ std::map<std::string, PairSums> CheckPairs(const QuantizePlan& plan, const Graph
   if (checked.empty()) return pairs;
   // One batch suffices to see which sums are large.
   const std::vector<Tensor> batch =
-      samples.Read(0, std::min(samples.GroupEnd(0), BatchSize(graph, run.batch)));
+      samples.Read(0, std::min(samples.GroupEnd(0),
+                               BatchSize(graph, FittingBatch(graph, names, samples, run.batch))));
   ObserveValues(graph, names, TensorSamples(batch), run, registry,
                 [&](std::int64_t /*first*/, std::span<const Tensor> values) {
                   for (std::size_t i = 0; i < checked.size(); ++i) {

@@ -18,6 +18,7 @@
 #include "compiler/base/fields.h"
 #include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/fitting_batch.h"
 #include "compiler/targets/spec.h"
 #include "cost/quality/bind_labels.h"
 #include "cost/quality/choose_form.h"
@@ -62,6 +63,12 @@ void RequireClassNumbers(const cost::DatasetSamples& samples, const Graph& graph
                     "be others");
   }
   samples.CheckLabels(ClassesOf(graph));
+}
+
+std::vector<std::string> OutputNames(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
+  return names;
 }
 
 /// Prints what samples look like on stderr.
@@ -356,7 +363,8 @@ TestSamples OpenTest(const SampleOptions& options, const Graph& graph) {
 TestJudge::TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
                      const TargetRegistry& targets, const JudgeOptions& options)
     : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
-  run_.batch = 64;
+  // One size for all models, since their outputs are compared batch by batch.
+  run_.batch = FittingBatch(before, OutputNames(before), *test_.source, 64);
   layout_ = LayoutOf(before);
   wanted_ = Outputs(before);
   const std::vector<Tensor> wanted = JoinFirstSize(wanted_);
@@ -382,12 +390,10 @@ TestJudge::TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
 }
 
 TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
-  std::vector<std::string> names;
-  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
   Batches batches;
   ++passes_;
   const SampleLayout layout = LayoutOf(graph);
-  ObserveValues(graph, names, *test_.source, run_, targets_,
+  ObserveValues(graph, OutputNames(graph), *test_.source, run_, targets_,
                 [&](std::int64_t /*first*/, std::span<const Tensor> values) {
                   batches.push_back(RowsOfOutputs(layout, {values.begin(), values.end()}));
                 });

@@ -11,6 +11,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/calibrate.h"
+#include "compiler/pipeline/fitting_batch.h"
 #include "compiler/pipeline/quantize.h"
 #include "compiler/pipeline/samples.h"
 #include "tests/support/counting_samples.h"
@@ -112,7 +113,7 @@ TEST(Observe, GivesTheModelItsOwnAxesOfSamples) {
   EXPECT_EQ(shapes("[3]", {.counting = SampleCounting::kWhole}), std::vector<Dims>(5, Dims{3}));
 }
 
-TEST(Observe, RunsFewerSamplesAtATimeIfValuesAreLarge) {
+TEST(FittingBatch, IsSmallerIfValuesAreLarge) {
   // 4 MiB a sample, held twice, beside two others of this size.
   Graph graph = ParseGraph(R"(graph net {
   input %x : f32[n,1]
@@ -121,13 +122,14 @@ TEST(Observe, RunsFewerSamplesAtATimeIfValuesAreLarge) {
   output %y
 })");
   InferTypes(graph);
-  Seen seen;
-  ObserveValues(graph, std::vector<std::string>{"y"}, CountingSamples(32, {1}),
-                {.target = "reference"}, Targets(),
-                [&](std::int64_t first, std::span<const Tensor> values) {
-                  seen.push_back({first, values[0].dims().at(0)});
-                });
-  EXPECT_EQ(seen, (Seen{{0, 16}, {16, 16}}));
+  const std::vector<std::string> values = {"y"};
+  EXPECT_EQ(FittingBatch(graph, values, CountingSamples(64, {1}), 32), 16);
+  EXPECT_EQ(FittingBatch(graph, values, CountingSamples(64, {1}), 8), 8);
+  EXPECT_EQ(FittingBatch(Net("n"), std::vector<std::string>{"r1"}, CountingSamples(64, {3}), 32),
+            32);
+  const CountingSamples samples(32, {1});
+  (void)ObserveActivations(graph, samples, {.target = "reference"}, Targets());
+  EXPECT_EQ(samples.most(), 16);
 }
 
 TEST(Observe, ShowsAValueAsOftenAsItIsNamed) {
