@@ -33,13 +33,14 @@ std::set<NodeId> FindFirst(const Graph& graph, const std::set<NodeId>& layers) {
 std::set<NodeId> FindLast(const Graph& graph, const std::set<NodeId>& layers) {
   std::set<ValueId> before;  // values that a layer depends on
   std::set<NodeId> last;
-  const auto& order = graph.order();
-  for (auto id = order.rbegin(); id != order.rend(); ++id) {
-    const Node& node = graph.node(*id);
+  std::vector<NodeId> order = graph.order();
+  std::ranges::reverse(order);
+  for (const NodeId id : order) {
+    const Node& node = graph.node(id);
     const bool precedes =
         std::ranges::any_of(node.outputs, [&](ValueId output) { return before.contains(output); });
-    const bool is_layer = layers.contains(*id);
-    if (is_layer && !precedes) last.insert(*id);
+    const bool is_layer = layers.contains(id);
+    if (is_layer && !precedes) last.insert(id);
     if (is_layer || precedes) before.insert(node.inputs.begin(), node.inputs.end());
   }
   return last;
