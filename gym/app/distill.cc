@@ -32,6 +32,7 @@
 #include "gym/app/distill_print.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/options.h"
+#include "gym/app/quality_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/stop.h"

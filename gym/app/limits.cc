@@ -56,7 +56,8 @@ void CheckLimitNames(const cost::QualityLimits& limits, const std::vector<std::s
 void CheckLimits(const cost::QualityLimits& limits, const std::vector<std::string>& losses) {
   for (const auto& [loss, limit] : limits) {
     if (std::ranges::find(losses, loss) != losses.end()) continue;
-    if (cost::IsAgainstLabels(loss)) throw UserError("--limit " + loss + " needs --labels of its kind (docs/quality.md)");
+    if (cost::IsAgainstLabels(loss))
+      throw UserError("--limit " + loss + " needs --labels of its kind (docs/quality.md)");
     throw UserError("--limit: the outputs have no loss '" + loss + "'" + DidYouMean(loss, losses));
   }
 }

@@ -26,6 +26,7 @@
 #include "gym/app/model_timer.h"
 #include "gym/app/options.h"
 #include "gym/app/prune_print.h"
+#include "gym/app/quality_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/summary.h"

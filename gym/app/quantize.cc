@@ -31,6 +31,7 @@
 #include "gym/app/layer_weights.h"
 #include "gym/app/not_finite.h"
 #include "gym/app/options.h"
+#include "gym/app/quality_print.h"
 #include "gym/app/quantize_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"

@@ -89,7 +89,8 @@ bool StageOutputs::hold() const {
 
 OutputsReport JudgeStages(const StagesToJudge& in, const TargetRegistry& targets,
                           ProgressLine& line) {
-  const bool asked = !in.judged.outputs.empty() || !in.judged.metrics.empty() || !in.judged.limits.empty();
+  const bool asked =
+      !in.judged.outputs.empty() || !in.judged.metrics.empty() || !in.judged.limits.empty();
   try {
     return JudgeAll(in, targets, line);
   } catch (const UserError& error) {
