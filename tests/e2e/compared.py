@@ -5,14 +5,12 @@ import json
 import math
 import os
 import random
-import re
 import struct
 
 import e2e
 from onnx_bytes import field, ints, model, node, value, weights
 
 SAMPLES = 40
-TYPES = {"<f4": "f", "<i8": "q", "<i4": "i"}
 
 
 def network(layers, tail, dims, outputs, shapes, more=b""):
@@ -58,16 +56,6 @@ def convolutions(channels, out):
 
 def rename():
     return node("Identity", ["h"], "y")
-
-
-def read_npy(path):
-    """Dims and values."""
-    data = e2e.read(path)
-    size = struct.unpack("<H", data[8:10])[0]
-    header = data[10:10 + size].decode()
-    dims = [int(d) for d in re.search(r"\(([^)]*)\)", header)[1].split(",") if d.strip()]
-    code = TYPES[re.search(r"'descr': *'([^']*)'", header)[1]]
-    return dims, struct.unpack(f"<{math.prod(dims)}{code}", data[10 + size:])
 
 
 def largest(row):
@@ -130,7 +118,7 @@ class ComparedTest(e2e.ProgramTest):
                 self.mscgym(0, "run", path, "--input", given, "--target", "reference", "--out", self.at("outputs"),
                             *([] if whole_calls else ["--batch", str(SAMPLES)]))
                 for i, made in enumerate(found):
-                    values = read_npy(self.at(os.path.join("outputs", f"output_{i}.npy")))[1]
+                    values = e2e.read_npy(self.at(os.path.join("outputs", f"output_{i}.npy")))[1]
                     made += [values] if whole_calls else rows(values, len(values) // SAMPLES)
             sides.append(found)
         before, after = (side[0] if outputs == 1 else side for side in sides)

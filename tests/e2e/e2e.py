@@ -84,12 +84,13 @@ def npy(descr, code, shape, values):
 
 
 def read_npy(path):
-    """Dims and values of a .npy file of f32."""
+    """Dims and values of a .npy file of f32, int32 or int64."""
     data = read(path)
     size = struct.unpack("<H", data[8:10])[0]
     header = data[10:10 + size].decode()
     dims = [int(d) for d in re.search(r"\(([^)]*)\)", header)[1].split(",") if d.strip()]
-    return dims, struct.unpack(f"<{math.prod(dims)}f", data[10 + size:])
+    code = {"<f4": "f", "<i4": "i", "<i8": "q"}[re.search(r"'descr': *'([^']*)'", header)[1]]
+    return dims, struct.unpack(f"<{math.prod(dims)}{code}", data[10 + size:])
 
 
 def files_below(folder):

@@ -9,7 +9,7 @@ import random
 
 import e2e
 from onnx_bytes import field, model, node, value, weights
-from suspicious_test import decoded, dense, largest, network, read_npy, rename, rows
+from compared import decoded, dense, largest, network, rename, rows
 
 SAMPLES = 40
 
@@ -103,7 +103,7 @@ class Labels(e2e.ProgramTest):
         """One list a sample, of the first output."""
         self.mscgym(0, "run", net, "--input", samples, "--batch", str(SAMPLES), "--target", "reference",
                     "--out", self.at("outputs"))
-        values = read_npy(self.at("outputs/output_0.npy"))[1]
+        values = e2e.read_npy(self.at("outputs/output_0.npy"))[1]
         return rows(values, len(values) // SAMPLES)
 
     def quantize(self, code, net, samples, *options):

@@ -7,7 +7,7 @@ import math
 import struct
 
 import e2e
-from compared import (ComparedTest, SAMPLES, attribute, convolutions, decoded, dense, largest, network, read_npy,
+from compared import (ComparedTest, SAMPLES, attribute, convolutions, decoded, dense, largest, network,
                       rename, rows, scalar, share, whole)
 from onnx_bytes import field, ints, node
 
@@ -225,7 +225,7 @@ class OutputLayouts(ComparedTest):
         for path in (plain, narrow):
             self.mscgym(0, "run", path, "--input", given, "--shape", f"x=9x{SAMPLES}x16", "--target", "reference",
                         "--out", self.at("outputs"))
-            made = read_npy(self.at("outputs/output_0.npy"))[1]
+            made = e2e.read_npy(self.at("outputs/output_0.npy"))[1]
             lines.append([decoded([x for t in range(9) for x in made[(t * SAMPLES + n) * 12:(t * SAMPLES + n + 1) * 12]],
                                   12, 11) for n in range(SAMPLES)])
         truth = share(a != b for a, b in zip(*lines))

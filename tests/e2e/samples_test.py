@@ -27,16 +27,6 @@ def cast_to(dtype):
     return number("to", dtype)
 
 
-def read_npy(path):
-    """The f32 values of a .npy file, and its shape."""
-    data = e2e.read(path)
-    size = struct.unpack("<H", data[8:10])[0]
-    header = eval(data[10:10 + size].decode())  # pylint: disable=eval-used
-    assert header["descr"] == "<f4", header
-    values = data[10 + size:]
-    return list(struct.unpack(f"<{len(values) // 4}f", values)), header["shape"]
-
-
 def rows_of(values, columns):
     return [values[i:i + columns] for i in range(0, len(values), columns)]
 
@@ -90,7 +80,7 @@ class Samples(e2e.SearchTest):
             for sample in samples:
                 given = self.npy("one.npy", shape, sample)
                 self.succeed("run", path, "--input", given, "--out", self.at("outputs"))
-                rows += rows_of(read_npy(self.at("outputs", "output_0.npy"))[0], columns)
+                rows += rows_of(e2e.read_npy(self.at("outputs", "output_0.npy"))[1], columns)
             outputs.append(rows)
         return relative_error(*outputs)
 
@@ -200,9 +190,9 @@ class Samples(e2e.SearchTest):
         for path in (model, self.at("q.onnx")):
             outputs.append([])
             for i, size in enumerate(sizes):
-                one = self.npy("one.npy", [1, 2, size], read_npy(self.at("set", f"{i}.npy"))[0])
+                one = self.npy("one.npy", [1, 2, size], e2e.read_npy(self.at("set", f"{i}.npy"))[1])
                 self.succeed("run", path, "--input", one, "--shape", f"x=1x2x{size}", "--out", self.at("outputs"))
-                outputs[-1].append(read_npy(self.at("outputs", "output_0.npy"))[0])
+                outputs[-1].append(e2e.read_npy(self.at("outputs", "output_0.npy"))[1])
         self.assertAlmostEqual(e2e.loss(made["quality"], "relative_error"), relative_error(*outputs), places=3)
 
     def test_images_are_padded_cropped_and_turned_to_bgr(self):
