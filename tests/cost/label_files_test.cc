@@ -137,6 +137,7 @@ TEST(LabelFiles, HoldTexts) {
 }
 
 TEST(LabelFiles, KeepTheOrderOfTheSamples) {
+  std::filesystem::remove_all(Folder());  // files of another version would be labels, too
   DataConfig config;
   config.images = Folder() + "x/";
   config.labels = Folder() + "maps";
