@@ -83,7 +83,7 @@ def map_network():
     layers = (node("Conv", ["x", "v"], "a", name="first") + node("Relu", ["a"], "r") +
               node("Conv", ["r", "w"], "h", name="second"))
     shapes = {"v": [16, 3, 3, 3], "w": [5, 16, 1, 1]}
-    return network(layers, rename(), ["n", 3, 8, 9], ["n", 5, 6, 7], shapes)
+    return network(layers, rename(), ["n", 3, 8, 9], {"y": ["n", 5, 6, 7]}, shapes)
 
 
 def numbers(name, values):
@@ -151,7 +151,7 @@ class Labels(e2e.ProgramTest):
 
     def test_texts(self):
         layers, shapes = dense(12)
-        net = network(layers, node("Softmax", ["h"], "y"), ["n", 9, 16], ["n", 9, 12], shapes)
+        net = network(layers, node("Softmax", ["h"], "y"), ["n", 9, 16], {"y": ["n", 9, 12]}, shapes)
         letters = "abcdefghij\u00e4"  # of the classes from 1 on
         truth = []
 
@@ -168,7 +168,7 @@ class Labels(e2e.ProgramTest):
 
     def test_texts_read_without_an_error(self):
         layers, shapes = dense(4)
-        net = network(layers, node("Softmax", ["h"], "y"), ["n", 3, 16], ["n", 3, 4], shapes)
+        net = network(layers, node("Softmax", ["h"], "y"), ["n", 3, 16], {"y": ["n", 3, 4]}, shapes)
         truth = []
 
         def labels(before):
@@ -181,7 +181,7 @@ class Labels(e2e.ProgramTest):
 
     def test_values(self):
         layers, shapes = dense(2)
-        net = self.write("net.onnx", network(layers, rename(), ["n", 16], ["n", 2], shapes))
+        net = self.write("net.onnx", network(layers, rename(), ["n", 16], {"y": ["n", 2]}, shapes))
         samples = self.samples([16])
         before = self.outputs(net, samples)
         source = random.Random(7)
@@ -204,7 +204,7 @@ class Labels(e2e.ProgramTest):
         layers = (node("Flatten", ["x"], "flat") + node("MatMul", ["flat", "v"], "a", name="first") +
                   node("Relu", ["a"], "r") + node("MatMul", ["r", "w"], "h", name="second"))
         tail = node("Reshape", ["h", "shape"], "b") + node("Sigmoid", ["b"], "y") + numbers("shape", [-1, 10, 6])
-        net = network(layers, tail, ["n", 1, 4, 8], ["n", 10, 6], {"v": [32, 32], "w": [32, 60]})
+        net = network(layers, tail, ["n", 1, 4, 8], {"y": ["n", 10, 6]}, {"v": [32, 32], "w": [32, 60]})
         truth = []
 
         def labels(before):
