@@ -223,8 +223,8 @@ class Ranges(e2e.ProgramTest):
             weights("w", [self.WIDTH, 8], random.Random(5)) + field(11, onnx_value("x", 1, ["n", self.WIDTH])) +
             field(12, onnx_value("y", 1, ["n", 8]))))
         samples = self.write("x.npy", e2e.npy("<f4", "f", [self.COUNT, self.WIDTH], values))
-        return self.mscgym(0, "quantize", network, "--calibration", samples, "--keep-f32", "none", "--output",
-                           "y=regression", "--save-plan", self.at("plan.json"), *arguments).stdout
+        return self.mscgym(0, "quantize", network, "--calibration", samples, "--keep-f32", "none", "--no-speed",
+                           "--output", "y=regression", "--save-plan", self.at("plan.json"), *arguments).stdout
 
     def chosen(self, outliers):
         ranges = json.loads(self.quantize(outliers, "--json"))["ranges"]
