@@ -50,7 +50,7 @@ class Distill(e2e.SearchTest):
         self.assertIn("Before training. On 256 samples", text)
         # The replayed strategy computes what its ONNX file says, and what its operators mean.
         done = self.mscgym("track", self.model, "--strategy", trained, "--targets", "onednn",
-                           "--data", self.images, *self.form, *e2e.ANY_MODEL, "--json", "--rules",
+                           "--data", self.images, *self.form, *e2e.ANY_QUALITY, "--json", "--rules",
                            self.write("logits.json", [{"methods": {"tensor": "save_compared"},
                                                        "tensor_names": ["logits"]}]))
         self.assertEqual(done.returncode, 0, done.stderr)
