@@ -359,7 +359,8 @@ TEST_F(ReportInABrowser, ShowsAPartition) {
       << "shown where one points";
   EXPECT_NE(visit.dom.find("fc \"&lt;b&gt;\" (Gemm)"), std::string::npos) << "names are text";
   EXPECT_NE(visit.dom.find("<line "), std::string::npos) << "who reads whom";
-  EXPECT_NE(visit.dom.find("<td class=\"long\">features&lt;i&gt;</td><td>dense</td>"), std::string::npos);
+  EXPECT_NE(visit.dom.find("<td class=\"long\">features&lt;i&gt;</td><td>dense</td>"),
+            std::string::npos);
   EXPECT_NE(visit.dom.find("7.250 µs"), std::string::npos) << "what turning it takes";
   EXPECT_EQ(visit.dom.find("<script"), std::string::npos);
   const std::string dot = PartitionDot(view);
