@@ -62,7 +62,7 @@ SearchConfig WithOptions(SearchConfig config, const Options& options) {
 /// Prints the notes on a config once it is known to fit the model, so that an error stands alone.
 class SearchConsole final : public ConsoleListener {
  public:
-  void AddNotes(std::vector<std::string> notes) { notes_ = std::move(notes); }
+  void AddNote(const std::string& text) override { notes_.push_back(text); }
   void ReportStart() override {
     for (const std::string& note : notes_) std::fprintf(stderr, "config: %s\n", note.c_str());
   }
@@ -102,7 +102,7 @@ int Coordinate(const AppContext& context, const Options& options, cost::FarmEval
     notes.emplace_back("'strategy_file' and 'record': a search of recipes does not write them");
     files = {};
   }
-  listener.AddNotes(std::move(notes));
+  for (const std::string& note : notes) listener.AddNote(note);
   if (options.dry_run) {
     listener.ReportStart();
     DryRun(host, config,

@@ -18,6 +18,8 @@ class SearchListener {
 
   /// Receives that the config fits the model, before anything is prepared or written.
   virtual void ReportStart() {}
+  /// Takes a note on the config, which may be shown once the config is known to fit the model.
+  virtual void AddNote(const std::string& text) { ReportLine(text); }
   /// Receives the state of the current phase, which replaces the state before:
   /// "[trial 7/50] best 1.234 ms | eta 00:01:00". The text up to the first space or ']' names the
   /// phase. Called often.

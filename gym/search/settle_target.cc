@@ -17,7 +17,7 @@ void SettleTarget(const RunPaths* resumed, SearchListener& listener, SearchConfi
   } else {
     config.target = ChooseTarget(MakeTargets());
   }
-  listener.ReportLine("target: " + config.target + " (auto)");
+  listener.AddNote("target: " + config.target + " (auto)");
 }
 
 }  // namespace msc::gym
