@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ops/op.h"
@@ -11,6 +12,7 @@ namespace msc::gym {
 namespace {
 
 constexpr double kMostWork = 0.02;
+constexpr double kFlopsAByte = 10;
 /// Share of the loss that may remain.
 constexpr double kPays = 0.75;
 
@@ -53,10 +55,15 @@ BothEnds FindEnds(const Graph& canonical, std::span<const Tensor> inputs) {
   InferTypes(graph, BindingsFor(graph, inputs));
   std::set<NodeId> layers;
   double all = 0;
+  std::map<std::string, double> work;
+  double all_work = 0;
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
     const NodeId id = graph.FindNode(layer.name);
     layers.insert(id);
-    all += CostOf(graph, id).flops;
+    const OpCost cost = CostOf(graph, id);
+    all += cost.flops;
+    work[layer.name] = cost.flops + kFlopsAByte * cost.bytes;
+    all_work += work[layer.name];
   }
   const auto end_of = [&](const std::set<NodeId>& nodes) {
     EndLayers end;
@@ -67,7 +74,10 @@ BothEnds FindEnds(const Graph& canonical, std::span<const Tensor> inputs) {
     }
     return end;
   };
-  return {.first = end_of(FindFirst(graph, layers)), .last = end_of(FindLast(graph, layers))};
+  for (auto& [layer, share] : work) share /= std::max(all_work, 1.0);
+  return {.first = end_of(FindFirst(graph, layers)),
+          .last = end_of(FindLast(graph, layers)),
+          .work = std::move(work)};
 }
 
 std::set<std::string> ChooseFloatEnds(

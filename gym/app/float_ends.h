@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <set>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@ struct EndLayers {
 struct BothEnds {
   EndLayers first;
   EndLayers last;
+  /// By layer, the share of the time of all that can be quantized, if a byte takes as long as ten
+  /// operations, which is about the balance of CPUs.
+  std::map<std::string, double> work = {};
 };
 
 /// Finds the ends of a canonical graph. `inputs` are those of one call, which decide the shapes.

@@ -44,6 +44,11 @@ class Model {
   std::size_t losses = 0;
   std::size_t shown = 0;
   std::size_t stop_at = std::numeric_limits<std::size_t>::max();
+  /// Admits this share of the work, of which each layer does a share.
+  void SetWork(const std::map<std::string, double>& work, double most) {
+    task_.work = work;
+    task_.most_work = most;
+  }
 
  private:
   std::map<std::string, double> harm_;
@@ -87,6 +92,39 @@ TEST(ChooseFloatLayers, KeepsAsFewAsSuffice) {
     std::set<std::string> fewer = kept;
     fewer.erase(names.back());
     EXPECT_GT(model.LossWithout(fewer), 1);
+  }
+}
+
+TEST(ChooseFloatLayers, KeepsCheapLayersIfTheySuffice) {
+  Model model({0.9, 0.8, 0.8});
+  model.SetWork({{"layer0", 0.8}, {"layer1", 0.1}, {"layer2", 0.1}}, 1);
+  EXPECT_EQ(NamesOf(model.Choose()), (std::vector<std::string>{"layer1", "layer2"}));
+}
+
+TEST(ChooseFloatLayers, KeepsWhatIsAdmittedIfThatDoesNotSuffice) {
+  Model model({4.5, 4, 3, 2});
+  model.SetWork({{"layer0", 0.4}, {"layer1", 0.2}, {"layer2", 0.2}, {"layer3", 0.2}}, 0.5);
+  const FloatLayers layers = model.Choose();
+  EXPECT_FALSE(layers.suffices);
+  EXPECT_EQ(NamesOf(layers), (std::vector<std::string>{"layer1", "layer2"}));
+  EXPECT_NEAR(layers.loss_after, std::sqrt(24.25), 1e-9);
+  EXPECT_NEAR(layers.loss_before, std::sqrt(49.25), 1e-9);
+}
+
+TEST(ChooseFloatLayers, KeepsTheFewestOfThoseAdmitted) {
+  Rng rng(4);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<double> harm(2 + rng.Below(10));
+    for (double& each : harm) each = rng.Uniform();
+    Model model(harm);
+    std::map<std::string, double> work;
+    for (std::size_t i = 0; i < harm.size(); ++i) {
+      work["layer" + std::to_string(i)] = 1 / static_cast<double>(harm.size());
+    }
+    model.SetWork(work, 0.5);
+    const FloatLayers layers = model.Choose();
+    EXPECT_LE(layers.kept.size(), harm.size() / 2);
+    EXPECT_EQ(layers.suffices, layers.loss_after <= 1);
   }
 }
 
