@@ -1,6 +1,7 @@
 #include "gym/app/calibration_judge.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -10,9 +11,13 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "cost/model/loss.h"
+#include "gym/search/losses.h"
 
 namespace msc::gym {
 namespace {
+
+/// Of these, the first that outputs have is the fine loss.
+constexpr std::array kFineLosses = {cost::kDistillLoss, cost::kRelativeError, cost::kDisagreement};
 
 /// The first samples of a source, which must outlive it.
 class FirstSamples final : public SampleSource {
@@ -57,10 +62,20 @@ Judged CalibrationJudge::Judge(const Strategy& strategy) const {
 
 double FineLoss(const Judged& judged) {
   if (!judged.failure.empty()) return std::numeric_limits<double>::infinity();
-  for (const auto name : {cost::kDistillLoss, cost::kRelativeError, cost::kDisagreement}) {
+  for (const auto name : kFineLosses) {
     if (const auto loss = judged.quality.Loss(name)) return loss->value;
   }
   return 0;
+}
+
+std::string FineLossText(const Judged& judged) {
+  if (!judged.failure.empty()) return "failed: " + judged.failure;
+  for (const auto name : kFineLosses) {
+    if (const auto loss = judged.quality.Loss(name)) {
+      return cost::TitleOf(name) + " " + FormatLoss(name, loss->value);
+    }
+  }
+  return "no loss";
 }
 
 }  // namespace msc::gym

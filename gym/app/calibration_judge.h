@@ -47,5 +47,7 @@ class CalibrationJudge {
 /// differences too small to change the decisions of a few samples; of outputs that have none, the
 /// relative error or the disagreement. Infinity for a failure.
 [[nodiscard]] double FineLoss(const Judged& judged);
+/// Returns "distillation loss 0.0123 nats", or "failed: " and why.
+[[nodiscard]] std::string FineLossText(const Judged& judged);
 
 }  // namespace msc::gym

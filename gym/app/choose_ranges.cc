@@ -4,9 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "cost/model/loss.h"
 #include "gym/app/calibration_judge.h"
-#include "gym/search/losses.h"
 
 namespace msc::gym {
 namespace {
@@ -15,16 +13,6 @@ namespace {
 constexpr std::array<std::string_view, 3> kMethods = {"mse", "minmax", "percentile"};
 /// Share of the loss of the preferred method below which another one is better.
 constexpr double kClearly = 0.9;
-
-std::string LossText(const Judged& judged) {
-  if (!judged.failure.empty()) return "failed: " + judged.failure;
-  for (const auto name : {cost::kDistillLoss, cost::kRelativeError, cost::kDisagreement}) {
-    if (const auto loss = judged.quality.Loss(name)) {
-      return cost::TitleOf(name) + " " + FormatLoss(name, loss->value);
-    }
-  }
-  return "no loss";
-}
 
 }  // namespace
 
@@ -47,9 +35,9 @@ std::string RangesText(const ChosenRanges& ranges) {
   std::string others;
   for (const TriedRanges& tried : ranges.tried) {
     if (tried.method == ranges.method) {
-      text += LossText(tried.judged);
+      text += FineLossText(tried.judged);
     } else {
-      others += "; by " + tried.method + " " + LossText(tried.judged);
+      others += "; by " + tried.method + " " + FineLossText(tried.judged);
     }
   }
   return text + others;

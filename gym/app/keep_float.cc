@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/base/duration_text.h"
+#include "compiler/pipeline/fitted.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/losses.h"
 
@@ -22,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kRoughSamples = 16;
 /// Share of the guard's bounds that may be used: other samples lose more than those of the
 /// calibration.
-constexpr double kShare = 0.5;
+constexpr double kShare = 0.75;
 /// CPU time of this process, so that a busy machine does not change the result.
 constexpr double kMostRankingSeconds = 90;
 
@@ -30,12 +31,32 @@ double CpuSeconds() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
 
-Strategy Without(const Strategy& all, const std::set<std::string>& kept) {
-  Strategy strategy = all;
+/// Returns the fitted weights of one strategy, but for layers in `kept` those of another one.
+FittedWeights MixedWeights(const Strategy& fitted, const Strategy& plain,
+                           const std::set<std::string>& kept) {
+  FittedWeights mixed;
+  const auto add = [&](const Strategy& strategy, bool of_kept) {
+    if (!strategy.fit.values) return;
+    for (const FittedWeight& weight : strategy.fit.values->weights) {
+      if (kept.contains(weight.node) == of_kept) mixed.weights.push_back(weight);
+    }
+  };
+  add(fitted, false);
+  add(plain, true);
+  return mixed;
+}
+
+/// Returns the chosen strategy with layers in f32, whose weights are not rounded.
+Strategy Without(const KeepFloatInput& input, const std::set<std::string>& kept) {
+  Strategy strategy = *input.chosen;
   for (const std::string& layer : kept) {
     strategy.quantize.layers[layer] = Precision::kF32;
     strategy.quantize.weights.erase(layer);
   }
+  if (strategy.fit == input.plain->fit) return strategy;
+  FittedWeights weights = MixedWeights(*input.chosen, *input.plain, kept);
+  strategy.fit = input.plain->fit;
+  if (!weights.weights.empty()) SetFitted(std::move(weights), strategy);
   return strategy;
 }
 
@@ -50,44 +71,27 @@ double LossOf(const cost::Guard& guard, const Judged& judged) {
   return cost::LargestShare(judged.quality, guard) / kShare;
 }
 
-/// Judges models with some of the layers in f32.
+/// Judges models with some of the layers in f32, each once.
 class Judging {
  public:
-  explicit Judging(const KeepFloatInput& input)
-      : input_(input), before_(input.judge->Judge(*input.chosen)) {
-    judged_[{}] = *input.plain == *input.chosen ? before_ : input.judge->Judge(*input.plain);
-    // The chosen rounding loses less than the nearest one, by about the same factor whichever
-    // layers are quantized.
-    const double plain = LossOf(input.guard, judged_[{}]);
-    const double chosen = LossOf(input.guard, before_);
-    if (std::isfinite(plain) && plain > 0) factor_ = std::min(chosen / plain, 1.0);
-  }
-  /// Returns the losses with the chosen rounding and all layers quantized.
-  [[nodiscard]] const Judged& before() const { return before_; }
-  /// Returns the losses with weights rounded to the nearest and `layers` in f32. Judges them once.
+  explicit Judging(const KeepFloatInput& input) : input_(input) {}
   const Judged& With(const std::set<std::string>& layers) {
     const auto known = judged_.find(layers);
     if (known != judged_.end()) return known->second;
-    return judged_[layers] = input_.judge->Judge(Without(*input_.plain, layers));
+    return judged_[layers] = input_.judge->Judge(Without(input_, layers));
   }
-  /// Returns about the guard's loss with the chosen rounding.
-  double Loss(const std::set<std::string>& layers) {
-    return layers.empty() ? LossOf(input_.guard, before_)
-                          : factor_ * LossOf(input_.guard, With(layers));
-  }
+  double Loss(const std::set<std::string>& layers) { return LossOf(input_.guard, With(layers)); }
 
  private:
   const KeepFloatInput& input_;
-  Judged before_;
   std::map<std::set<std::string>, Judged> judged_;
-  double factor_ = 1;
 };
 
 /// Chooses more layers than the ends in `kept` until the guard's losses are small enough.
 FloatLayers KeepMore(const KeepFloatInput& input, const KeptFloat& kept, Judging& judging) {
   const CalibrationJudge rough = input.judge->WithSamples(kRoughSamples);
   FloatLayersTask task;
-  for (const auto& [layer, precision] : input.plain->quantize.layers) {
+  for (const auto& [layer, precision] : input.chosen->quantize.layers) {
     if (precision != Precision::kF32 && !kept.ends.contains(layer)) task.layers.push_back(layer);
   }
   task.loss = [&](const std::set<std::string>& layers) {
@@ -95,8 +99,10 @@ FloatLayers KeepMore(const KeepFloatInput& input, const KeptFloat& kept, Judging
   };
   // Whether decisions of a few samples change is chance; the fine loss says more.
   task.rough_loss = [&](const std::set<std::string>& layers) {
-    return FineLoss(rough.Judge(Without(*input.plain, Joined(layers, kept.ends))));
+    return FineLoss(rough.Judge(Without(input, Joined(layers, kept.ends))));
   };
+  task.work = input.ends.work;
+  task.most_work = input.most_work;
   ProgressLine line;
   const auto began = Clock::now();
   const double cpu_began = CpuSeconds();
@@ -141,7 +147,7 @@ std::set<std::string> KeptFloat::Names() const {
 KeptFloat KeepFloat(const KeepFloatInput& input) {
   Judging judging(input);
   KeptFloat kept{.quantizable = input.chosen->quantize.layers.size(),
-                 .before = judging.before(),
+                 .before = judging.With({}),
                  .samples = input.judge->samples()};
   kept.ends = ChooseFloatEnds(input.ends, [&](const std::set<std::string>& layers) {
     return FineLoss(judging.With(layers));
@@ -149,6 +155,10 @@ KeptFloat KeepFloat(const KeepFloatInput& input) {
   kept.with_ends = kept.ends.empty() ? kept.before : judging.With(kept.ends);
   kept.layers.loss_before = kept.layers.loss_after = judging.Loss(kept.ends);
   if (kept.layers.loss_before > 1) kept.layers = KeepMore(input, kept, judging);
+  for (const std::string& layer : kept.Names()) {
+    const auto work = input.ends.work.find(layer);
+    if (work != input.ends.work.end()) kept.work += work->second;
+  }
   return kept;
 }
 
@@ -168,6 +178,11 @@ std::vector<std::string> KeptLines(const KeptFloat& kept) {
   lines.push_back(std::to_string(names.size()) + of_all + NamesText(names) + "): with " +
                   (kept.ends.empty() ? "all of them" : "these, too,") + " quantized, " +
                   LossesText(kept.with_ends, kept.samples));
+  if (!kept.layers.suffices) {
+    lines.push_back(
+        "more than half of the work would have to stay in f32 for losses that are not suspicious; "
+        "--keep-f32 enough keeps as much, --keep-f32 none nothing");
+  }
   return lines;
 }
 

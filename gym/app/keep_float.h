@@ -17,10 +17,12 @@ namespace msc::gym {
 struct KeepFloatInput {
   const CalibrationJudge* judge = nullptr;
   const Strategy* chosen = nullptr;  ///< the quantized model, with all layers quantized
-  /// The same with weights rounded to the nearest: other roundings fit a layer to the errors of
-  /// those before it, and would have to be repeated for every choice of layers.
+  /// The same with weights rounded to the nearest, whose fitted weights are those of f32 layers.
+  /// The other layers keep the weights of `chosen`, although they were fitted to the errors of
+  /// those that are in f32 now: fitting them again for every choice of layers would take too long.
   const Strategy* plain = nullptr;
-  BothEnds ends;  ///< of the model
+  BothEnds ends;         ///< of the model
+  double most_work = 1;  ///< share of the layers' work that may stay in f32
   cost::Guard guard;
 };
 
@@ -32,13 +34,15 @@ struct KeptFloat {
   Judged before = {};               ///< with all layers quantized
   Judged with_ends = {};            ///< with `ends` in f32
   std::int64_t samples = 0;
+  double work = 0;  ///< share of the layers' work that stays in f32
   /// Returns the names of all layers that stay in f32.
   [[nodiscard]] std::set<std::string> Names() const;
 };
 
 /// Returns which layers stay in f32: ends of the model where that pays (ChooseFloatEnds), and as
-/// many others as bring all losses of the guard, on calibration samples, to half their bounds.
-/// Shows its progress; ranks layers for at most 90 seconds of CPU time.
+/// many others as bring all losses of the guard, on calibration samples, to three quarters of their
+/// bounds, or as `most_work` admits. Shows its progress; ranks layers for at most 90 seconds of CPU
+/// time.
 [[nodiscard]] KeptFloat KeepFloat(const KeepFloatInput& input);
 
 /// Returns which layers stay in f32 and why: a line for the ends and one for others. Empty if all

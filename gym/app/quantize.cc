@@ -22,16 +22,13 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
 #include "cost/track/finite.h"
-#include "gym/app/calibration_judge.h"
-#include "gym/app/choose_ranges.h"
 #include "gym/app/command.h"
-#include "gym/app/float_ends.h"
-#include "gym/app/keep_float.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/layer_weights.h"
 #include "gym/app/not_finite.h"
 #include "gym/app/options.h"
 #include "gym/app/quality_print.h"
+#include "gym/app/quantize_defaults.h"
 #include "gym/app/quantize_print.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
@@ -44,10 +41,8 @@
 namespace msc::gym {
 namespace {
 
-/// Says that the method of ranges is chosen by what each loses.
+/// Says that a method is chosen by what each loses.
 constexpr std::string_view kAuto = "auto";
-/// Most calibration samples that decide what the options leave open.
-constexpr std::int64_t kJudgedSamples = 128;
 
 struct Options {
   std::string model;
@@ -55,9 +50,10 @@ struct Options {
   std::string strategy;
   QuantizeOptions quantize;
   std::string method = std::string(kAuto);  ///< of ranges; kAuto = choose one
+  std::string rounding;                     ///< of weights, or kAuto; empty: see MayFitWeights
   std::vector<std::string> layers;          ///< as NAME=PRECISION or NAME=BITS
   std::string rules;
-  std::string keep_f32;  ///< "auto" or "none"; empty: auto if the bits are the default
+  std::string keep_f32;  ///< "auto", "enough" or "none"; empty: auto if bits are the default
   CalibrationRun run;
   SampleOptions samples;
   SpeedOptions speed;
@@ -147,13 +143,6 @@ Judged JudgeLayer(const TestJudge& judge, const Graph& graph, const Strategy& st
   }
 }
 
-/// Returns the options without what fits weights to samples.
-QuantizeOptions WithNearestRounding(QuantizeOptions options) {
-  options.rounding = "nearest";
-  options.reconstruct = options.correct_bias = false;
-  return options;
-}
-
 /// Measures the loss of each layer alone and of all layers without it, with weights rounded to
 /// nearest: two passes over the test samples per layer. Methods that fit weights to samples are
 /// disabled, since they fit each layer to the errors of the layers before it and so say nothing
@@ -193,78 +182,25 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
   return sensitivity;
 }
 
-/// Returns whether layers may stay in f32 although nobody asked for it.
-bool MayKeepFloat(const Options& options) {
-  if (!options.keep_f32.empty()) return options.keep_f32 == "auto";
-  const QuantizeOptions& quantize = options.quantize;
-  return quantize.activations == Precision::kInt8 && quantize.bits == 8 &&
-         quantize.scales.bits == 8 && quantize.layers.empty() && quantize.layer_bits.empty();
+/// Returns whether the user left to us what is quantized, and to how many bits.
+bool IsPlain(const QuantizeOptions& options) {
+  return options.activations == Precision::kInt8 && options.bits == 8 && options.scales.bits == 8 &&
+         options.layers.empty() && options.layer_bits.empty();
 }
 
-/// What is quantized, and with what.
-struct QuantizeInput {
-  const Graph& graph;
-  const Strategy& base;
-  const SampleSource& samples;
-  const TargetRegistry& targets;
-};
+/// Returns which layers may stay in f32.
+KeepFloatMode MayKeepFloat(const Options& options) {
+  if (options.keep_f32 == "none") return KeepFloatMode::kNone;
+  if (options.keep_f32 == "enough") return KeepFloatMode::kEnough;
+  const bool keeps = options.keep_f32 == kAuto || IsPlain(options.quantize);
+  return keeps ? KeepFloatMode::kHalf : KeepFloatMode::kNone;
+}
 
-/// What was decided because nobody asked for it.
-struct Decided {
-  std::optional<ChosenRanges> ranges = {};
-  std::optional<KeptFloat> kept = {};
-};
-
-/// Returns the quantized model, with ranges by the method that loses least and with the layers in
-/// f32 that must stay so, where the options leave that open. Enters what was decided in `options`.
-QuantizedModel QuantizeWhatMayBe(Options& options, const QuantizeInput& input, Decided& decided) {
-  ProgressLine line;
-  const QuantizeProgress progress = [&](const std::string& what, double share) {
-    line.Show("[" + what + "] " + std::to_string(static_cast<int>(100 * share)) + " %");
-  };
-  QuantizeOptions& wanted = options.quantize;
-  const bool chooses_ranges = options.method == kAuto && wanted.activations == Precision::kInt8;
-  const Quantizer quantizer(input.graph, input.base, input.samples, wanted, options.run,
-                            input.targets, progress);
-  if (!chooses_ranges && !MayKeepFloat(options)) return quantizer.Quantize(wanted, progress);
-  const CalibrationJudge judge({.graph = &input.graph,
-                                .samples = &input.samples,
-                                .run = options.run,
-                                .targets = &input.targets,
-                                .outputs = options.samples.judged.outputs},
-                               kJudgedSamples);
-  const auto choose_ranges = [&] {
-    QuantizeOptions nearest = WithNearestRounding(wanted);
-    decided.ranges = ChooseRanges(
-        [&](const std::string& method) {
-          line.Show("[choose ranges] " + method);
-          nearest.scales.method = method;
-          return judge.Judge(quantizer.Plan(nearest));
-        },
-        judge.samples());
-    wanted.scales.method = decided.ranges->method;
-  };
-  if (chooses_ranges) choose_ranges();
-  if (MayKeepFloat(options)) {
-    const Strategy chosen = quantizer.Plan(wanted, progress);
-    const QuantizeOptions nearest = WithNearestRounding(wanted);
-    const Strategy plain = nearest == wanted ? chosen : quantizer.Plan(nearest);
-    decided.kept =
-        KeepFloat({.judge = &judge,
-                   .chosen = &chosen,
-                   .plain = &plain,
-                   .ends = FindEnds(input.graph,
-                                    InputsOfRows(LayoutOf(input.graph),
-                                                 input.samples.Read(0, BatchSize(input.graph, 1)))),
-                   .guard = options.samples.judged.guard});
-    for (const std::string& layer : decided.kept->Names()) {
-      wanted.layers[layer] = Precision::kF32;
-      wanted.layer_bits.erase(layer);
-    }
-    // What needed the widest ranges may be in f32 now.
-    if (chooses_ranges && !decided.kept->Names().empty()) choose_ranges();
-  }
-  return quantizer.Quantize(wanted, progress);
+/// Returns whether the rounding of weights is open.
+bool MayFitWeights(const Options& options) {
+  if (!options.rounding.empty()) return options.rounding == kAuto;
+  return IsPlain(options.quantize) && !options.quantize.reconstruct &&
+         !options.quantize.correct_bias;
 }
 
 void Quantize(Options options, AppContext& context) {
@@ -297,8 +233,17 @@ void Quantize(Options options, AppContext& context) {
   base.target = options.run.target;
   const auto samples = OpenCalibration(options.samples, graph, "");
   Decided decided;
-  const QuantizedModel model =
-      QuantizeWhatMayBe(options, {graph, base, *samples, targets}, decided);
+  const LeftOpen open{
+      .ranges = options.method == kAuto && options.quantize.activations == Precision::kInt8,
+      .rounding = MayFitWeights(options),
+      .keep_float = MayKeepFloat(options)};
+  const QuantizedModel model = QuantizeByDefault({.graph = graph,
+                                                  .base = base,
+                                                  .samples = *samples,
+                                                  .targets = targets,
+                                                  .run = options.run,
+                                                  .judged = options.samples.judged},
+                                                 open, options.quantize, decided);
   if (!options.scale_table.empty()) CheckScaleTable(model.strategy.quantize);
   const Graph applied = ApplyStrategy(graph, model.strategy);
   const std::vector<Tensor> first =
@@ -311,6 +256,7 @@ void Quantize(Options options, AppContext& context) {
                         .achieved = Achieved(executable, model, targets),
                         .weights = LayerWeights(applied),
                         .ranges = std::move(decided.ranges),
+                        .rounding = std::move(decided.rounding),
                         .kept = std::move(decided.kept),
                         .has_vnni = DetectIsa().vnni};
   if (Fit(first, executable)) {
@@ -374,8 +320,8 @@ void Quantize(Options options, AppContext& context) {
   context.exit_code = kExitFailure;
 }
 
-/// Adds --method, which also has the word auto.
-void AddMethod(CLI::App& command, Options& options) {
+/// Adds --method and --rounding, which also have the word auto.
+void AddOpenMethods(CLI::App& command, Options& options) {
   command
       .add_option_function<std::string>(
           "--method",
@@ -387,6 +333,19 @@ void AddMethod(CLI::App& command, Options& options) {
           "that of mse, minmax and percentile with which outputs lose least on --calibration")
       ->check(CLI::IsMember({"auto", "minmax", "percentile", "entropy", "mse"}))
       ->default_str(std::string(kAuto));
+  command
+      .add_option_function<std::string>(
+          "--rounding",
+          [&options](const std::string& word) {
+            options.rounding = word;
+            if (word != kAuto) options.quantize.rounding = word;
+          },
+          "how weights are rounded: nearest; gptq or descent, which keep outputs on the samples "
+          "close; auto = nearest or gptq with --correct-bias, with which outputs lose less on "
+          "--calibration; default: auto, but nearest with --reconstruct, --correct-bias, other "
+          "--bits, "
+          "--layer or --rules")
+      ->check(CLI::IsMember({"auto", "nearest", "gptq", "descent"}));
 }
 
 void AddMethods(CLI::App& command, QuantizeOptions& options) {
@@ -415,9 +374,6 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
   AddSetting(command, "--group", options.group, CLI::Range(0, 1000000),
              "number of inputs of a channel that share a scale, with --activations f32; 0 = all; "
              "layers whose number of inputs is not a multiple of it keep one scale per channel");
-  AddSetting(command, "--rounding", options.rounding, CLI::IsMember({"nearest", "gptq", "descent"}),
-             "how weights are rounded: nearest; gptq or descent, which keep outputs on the "
-             "samples close");
   command.add_flag("--reconstruct", options.reconstruct,
                    "refit weights to the quantized inputs before rounding them");
   command.add_flag("--correct-bias", options.correct_bias,
@@ -445,7 +401,7 @@ void AddQuantize(CLI::App& app, AppContext& context) {
   command->add_option("--strategy", options->strategy,
                       "start from the channels and fitted weights of this strategy, written by "
                       "mscgym prune or search");
-  AddMethod(*command, *options);
+  AddOpenMethods(*command, *options);
   AddMethods(*command, options->quantize);
   AddRepeated(*command, "--layer", options->layers,
               "NAME=PRECISION (f32, bf16, int8) or NAME=BITS: precision or bits of one layer; "
@@ -456,9 +412,10 @@ void AddQuantize(CLI::App& app, AppContext& context) {
       ->add_option("--keep-f32", options->keep_f32,
                    "auto = keep cheap first and last layers in f32 where that pays, and the most "
                    "harmful others, as few as bring the losses of docs/quality.md on --calibration "
-                   "to half of what is suspicious; none = quantize all; default: auto, but none "
+                   "below what is suspicious, with at most half of the work; enough = the same, "
+                   "whatever is left to quantize; none = quantize all; default: auto, but none "
                    "with other --bits, --layer or --rules")
-      ->check(CLI::IsMember({"auto", "none"}));
+      ->check(CLI::IsMember({"auto", "enough", "none"}));
   AddSampleOptions(*command, options->samples);
   AddSetting(*command, "--target", options->run.target,
              "target that runs the model on the samples and deploys it; auto = the first that has "

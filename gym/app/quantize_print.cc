@@ -55,14 +55,23 @@ nlohmann::json SensitivityJson(const Sensitivity& sensitivity) {
   return json;
 }
 
+nlohmann::json JudgedJson(const Judged& judged) {
+  if (judged.failure.empty()) return QualityJson(judged.quality);
+  return {{"failure", judged.failure}};
+}
+
 nlohmann::json RangesJson(const ChosenRanges& ranges) {
   nlohmann::json tried = nlohmann::json::object();
-  for (const TriedRanges& each : ranges.tried) {
-    tried[each.method] = each.judged.failure.empty()
-                             ? QualityJson(each.judged.quality)
-                             : nlohmann::json({{"failure", each.judged.failure}});
-  }
+  for (const TriedRanges& each : ranges.tried) tried[each.method] = JudgedJson(each.judged);
   return {{"method", ranges.method}, {"samples", ranges.samples}, {"tried", std::move(tried)}};
+}
+
+nlohmann::json RoundingJson(const ChosenRounding& rounding) {
+  nlohmann::json tried = {{"nearest", JudgedJson(rounding.nearest)}};
+  if (rounding.tried) tried["gptq"] = JudgedJson(rounding.by_gptq);
+  return {{"rounding", rounding.fitted ? "gptq" : "nearest"},
+          {"samples", rounding.samples},
+          {"tried", std::move(tried)}};
 }
 
 }  // namespace
@@ -197,6 +206,7 @@ void PrintQuantizeTable(const QuantizeReport& report) {
                 value.error_before, value.error_after);
   }
   if (report.ranges) std::printf("%s\n", RangesText(*report.ranges).c_str());
+  if (report.rounding) std::printf("%s\n", RoundingText(*report.rounding).c_str());
   if (report.kept) {
     for (const std::string& line : KeptLines(*report.kept)) std::printf("%s\n", line.c_str());
   }
@@ -244,9 +254,12 @@ void PrintQuantizeJson(const QuantizeReport& report) {
                         {"layers", std::move(layers)},
                         {"smoothed", std::move(smoothed)}};
   if (report.ranges) all["ranges"] = RangesJson(*report.ranges);
+  if (report.rounding) all["rounding"] = RoundingJson(*report.rounding);
   if (report.kept) {
     all["kept_f32"] = report.kept->Names();
     all["kept_f32_ends"] = report.kept->ends;
+    all["kept_f32_work"] = report.kept->work;
+    all["kept_f32_suffices"] = report.kept->layers.suffices;
     if (report.kept->before.failure.empty()) {
       all["quality_with_all_quantized"] = QualityJson(report.kept->before.quality);
     }

@@ -8,6 +8,7 @@
 
 #include "compiler/pipeline/quantize.h"
 #include "gym/app/choose_ranges.h"
+#include "gym/app/choose_rounding.h"
 #include "gym/app/keep_float.h"
 #include "gym/app/samples.h"
 #include "gym/app/summary.h"
@@ -53,6 +54,7 @@ struct QuantizeReport {
   std::map<std::string, std::string> achieved;  ///< by layer: precision that it runs in there
   std::map<std::string, std::int64_t> weights;  ///< by layer: how many it has
   std::optional<ChosenRanges> ranges = {};      ///< if the method was left open
+  std::optional<ChosenRounding> rounding = {};  ///< if the rounding of weights was left open
   std::optional<KeptFloat> kept = {};           ///< if layers may stay in f32
   bool has_vnni = true;                         ///< of this machine
   std::optional<Judged> quality = {};           ///< if test samples were given

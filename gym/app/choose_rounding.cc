@@ -1,0 +1,38 @@
+#include "gym/app/choose_rounding.h"
+
+#include <utility>
+
+#include "gym/app/calibration_judge.h"
+
+namespace msc::gym {
+namespace {
+
+/// Share of the loss of the nearest rounding below which GPTQ is better.
+constexpr double kClearly = 0.95;
+/// Share of the guard's bounds below which there is nothing to gain.
+constexpr double kLittle = 0.05;
+
+}  // namespace
+
+ChosenRounding ChooseRounding(Judged nearest, const std::function<Judged()>& by_gptq,
+                              const cost::Guard& guard, std::int64_t samples) {
+  ChosenRounding chosen{.nearest = std::move(nearest), .samples = samples};
+  chosen.tried = !chosen.nearest.failure.empty() ||
+                 cost::LargestShare(chosen.nearest.quality, guard) > kLittle;
+  if (!chosen.tried) return chosen;
+  chosen.by_gptq = by_gptq();
+  chosen.fitted = FineLoss(chosen.by_gptq) < kClearly * FineLoss(chosen.nearest);
+  return chosen;
+}
+
+std::string RoundingText(const ChosenRounding& rounding) {
+  const std::string on = ": on " + std::to_string(rounding.samples) + " calibration samples, ";
+  const std::string nearest = FineLossText(rounding.nearest);
+  if (!rounding.tried) return "weights rounded to the nearest" + on + nearest;
+  const std::string gptq = FineLossText(rounding.by_gptq);
+  return rounding.fitted ? "weights rounded by gptq, with corrected biases" + on + gptq +
+                               "; to the nearest " + nearest
+                         : "weights rounded to the nearest" + on + nearest + "; by gptq " + gptq;
+}
+
+}  // namespace msc::gym
