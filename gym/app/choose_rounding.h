@@ -16,13 +16,17 @@ struct ChosenRounding {
   Judged by_gptq = {};
   std::int64_t samples = 0;  ///< on which both were judged
   bool tried = true;         ///< whether GPTQ was tried
+  bool takes_long = false;   ///< why it was not tried
 };
 
 /// Chooses between rounding to the nearest and GPTQ (Frantar et al. 2023) with corrected biases
 /// (Nagel et al. 2019), by FineLoss. GPTQ must lose a twentieth less. It takes time, so it is not
-/// tried if the nearest rounding uses less than a twentieth of the guard's bounds.
+/// tried if the nearest rounding uses less than a twentieth of the guard's bounds, or if fitting
+/// the weights takes more than 10^13 operations (about three minutes): each layer needs a run of
+/// the layers before it over the samples.
 [[nodiscard]] ChosenRounding ChooseRounding(Judged nearest, const std::function<Judged()>& by_gptq,
-                                            const cost::Guard& guard, std::int64_t samples);
+                                            double fit_flops, const cost::Guard& guard,
+                                            std::int64_t samples);
 
 /// Returns the choice as one line: "weights rounded by gptq with corrected biases: on 100
 /// calibration samples, distillation loss 0.0123 nats; to the nearest distillation loss 0.0400".

@@ -77,7 +77,8 @@ BothEnds FindEnds(const Graph& canonical, std::span<const Tensor> inputs) {
   for (auto& [layer, share] : work) share /= std::max(all_work, 1.0);
   return {.first = end_of(FindFirst(graph, layers)),
           .last = end_of(FindLast(graph, layers)),
-          .work = std::move(work)};
+          .work = std::move(work),
+          .flops = all};
 }
 
 std::set<std::string> ChooseFloatEnds(

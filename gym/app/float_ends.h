@@ -25,6 +25,7 @@ struct BothEnds {
   /// By layer, the share of the time of all that can be quantized, if a byte takes as long as ten
   /// operations, which is about the balance of CPUs.
   std::map<std::string, double> work = {};
+  double flops = 0;  ///< of all that can be quantized, for these inputs
 };
 
 /// Finds the ends of a canonical graph. `inputs` are those of one call, which decide the shapes.

@@ -181,7 +181,7 @@ std::vector<std::string> KeptLines(const KeptFloat& kept) {
   if (!kept.layers.suffices) {
     lines.push_back(
         "more than half of the work would have to stay in f32 for losses that are not suspicious; "
-        "--keep-f32 enough keeps as much, --keep-f32 none nothing");
+        "--keep-f32 enough keeps as much, --keep-f32 none quantizes all");
   }
   return lines;
 }

@@ -343,8 +343,7 @@ void AddOpenMethods(CLI::App& command, Options& options) {
           "how weights are rounded: nearest; gptq or descent, which keep outputs on the samples "
           "close; auto = nearest or gptq with --correct-bias, with which outputs lose less on "
           "--calibration; default: auto, but nearest with --reconstruct, --correct-bias, other "
-          "--bits, "
-          "--layer or --rules")
+          "--bits, --layer or --rules")
       ->check(CLI::IsMember({"auto", "nearest", "gptq", "descent"}));
 }
 

@@ -73,24 +73,35 @@ class Deciding {
           fitted = quantizer_.Quantize(fitting, progress_);
           return judge_->Judge(fitted->strategy);
         },
-        input_.judged.guard, judge_->samples());
+        FitFlops(), input_.judged.guard, judge_->samples());
     if (decided_.rounding->fitted) options_ = std::move(fitting);
     model_ = decided_.rounding->fitted ? std::move(fitted) : std::move(nearest);
+  }
+
+  [[nodiscard]] BothEnds Ends() const {
+    const std::int64_t batch = BatchSize(input_.graph, 1);
+    return FindEnds(input_.graph,
+                    InputsOfRows(LayoutOf(input_.graph), input_.samples.Read(0, batch)));
+  }
+
+  /// Returns about how many operations it takes to fit all layers: half the model for each.
+  [[nodiscard]] double FitFlops() const {
+    const BothEnds ends = Ends();
+    const double calls = static_cast<double>(input_.samples.count()) /
+                         static_cast<double>(BatchSize(input_.graph, 1));
+    return ends.flops * calls * static_cast<double>(ends.work.size()) / 2;
   }
 
   /// Returns whether there are layers that stay in f32.
   bool KeepsFloat(KeepFloatMode mode) {
     const QuantizeOptions nearest = WithNearestRounding(options_);
     const Strategy plain = nearest == options_ ? model_->strategy : quantizer_.Plan(nearest);
-    const SampleLayout layout = LayoutOf(input_.graph);
-    const std::int64_t batch = BatchSize(input_.graph, 1);
-    decided_.kept = KeepFloat(
-        {.judge = &*judge_,
-         .chosen = &model_->strategy,
-         .plain = &plain,
-         .ends = FindEnds(input_.graph, InputsOfRows(layout, input_.samples.Read(0, batch))),
-         .most_work = mode == KeepFloatMode::kHalf ? 0.5 : 1.0,
-         .guard = input_.judged.guard});
+    decided_.kept = KeepFloat({.judge = &*judge_,
+                               .chosen = &model_->strategy,
+                               .plain = &plain,
+                               .ends = Ends(),
+                               .most_work = mode == KeepFloatMode::kHalf ? 0.5 : 1.0,
+                               .guard = input_.judged.guard});
     for (const std::string& layer : decided_.kept->Names()) {
       options_.layers[layer] = Precision::kF32;
       options_.layer_bits.erase(layer);

@@ -71,6 +71,7 @@ nlohmann::json RoundingJson(const ChosenRounding& rounding) {
   if (rounding.tried) tried["gptq"] = JudgedJson(rounding.by_gptq);
   return {{"rounding", rounding.fitted ? "gptq" : "nearest"},
           {"samples", rounding.samples},
+          {"takes_long", rounding.takes_long},
           {"tried", std::move(tried)}};
 }
 

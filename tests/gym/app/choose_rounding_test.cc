@@ -19,9 +19,9 @@ Judged Losing(double loss, double relative_error) {
   return judged;
 }
 
-ChosenRounding Choose(const Judged& nearest, const Judged& by_gptq) {
+ChosenRounding Choose(const Judged& nearest, const Judged& by_gptq, double fit_flops = 1e12) {
   return ChooseRounding(
-      nearest, [&] { return by_gptq; }, {}, 50);
+      nearest, [&] { return by_gptq; }, fit_flops, {}, 50);
 }
 
 TEST(ChooseRounding, TakesGptqIfItLosesATwentiethLess) {
@@ -37,6 +37,14 @@ TEST(ChooseRounding, DoesNotTryGptqIfThereIsNothingToGain) {
   EXPECT_EQ(
       RoundingText(chosen),
       "weights rounded to the nearest: on 50 calibration samples, distillation loss 1e-06 nats");
+}
+
+TEST(ChooseRounding, DoesNotTryGptqWhereItTakesLong) {
+  const ChosenRounding chosen = Choose(Losing(0.5, 0.05), Losing(0, 0), 1e14);
+  EXPECT_FALSE(chosen.tried);
+  EXPECT_TRUE(chosen.takes_long);
+  EXPECT_NE(RoundingText(chosen).find("takes many minutes"), std::string::npos);
+  EXPECT_FALSE(Choose(Losing(1e-6, 0.004), Losing(0, 0), 1e14).takes_long);
 }
 
 TEST(ChooseRounding, TakesWhatDoesNotFail) {
