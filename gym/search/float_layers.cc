@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 namespace msc::gym {
@@ -64,13 +65,18 @@ std::vector<FloatLayer> TryAlone(const FloatLayersTask& task, Progress& progress
 /// returns their number.
 std::size_t MoveAdmitted(const FloatLayersTask& task, std::vector<FloatLayer>& ranking) {
   double left = task.most_work + 1e-9;  // of sums of shares
-  const auto others = std::ranges::stable_partition(ranking, [&](const FloatLayer& layer) {
+  std::vector<FloatLayer> admitted;
+  std::vector<FloatLayer> others;
+  for (FloatLayer& layer : ranking) {
     const double work = WorkOf(task, layer.name);
-    if (work > left) return false;
-    left -= work;
-    return true;
-  });
-  return ranking.size() - others.size();
+    const bool fits = work <= left;
+    if (fits) left -= work;
+    (fits ? admitted : others).push_back(std::move(layer));
+  }
+  const std::size_t count = admitted.size();
+  std::ranges::move(others, std::back_inserter(admitted));
+  ranking = std::move(admitted);
+  return count;
 }
 
 /// Returns the first layers of a ranking that suffice, or as many as are admitted.
