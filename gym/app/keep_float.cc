@@ -179,7 +179,7 @@ std::vector<std::string> KeptLines(const KeptFloat& kept) {
                   (kept.ends.empty() ? "all of them" : "these, too,") + " quantized, " +
                   LossesText(kept.with_ends, kept.samples));
   if (!kept.layers.suffices) {
-    lines.push_back(
+    lines.emplace_back(
         "more than half of the work would have to stay in f32 for losses that are not suspicious; "
         "--keep-f32 enough keeps as much, --keep-f32 none quantizes all");
   }

@@ -203,7 +203,9 @@ bool MayFitWeights(const Options& options) {
          !options.quantize.correct_bias;
 }
 
-void Quantize(Options options, AppContext& context) {
+/// Throws UserError if options contradict each other or a file cannot be written, before anything
+/// that takes long.
+void CheckOptions(const Options& options) {
   CheckSampleOptions(options.samples);
   if (!options.sensitivity.empty() && options.samples.test_images.empty()) {
     throw UserError("--sensitivity needs --test");
@@ -215,12 +217,13 @@ void Quantize(Options options, AppContext& context) {
                                   &options.sensitivity, &options.scale_table}) {
     CheckWritable(*file);
   }
-  const TargetRegistry targets = MakeTargets();
-  options.run.target = TargetOf(options.run.target, targets);
-  Graph loaded = LoadModel(options.model, options.shapes);
-  PlaceSamplesOf(loaded, options.samples.data,
+}
+
+/// Reads the model, and the rules on its layers into the options.
+Graph ReadGraph(Options& options) {
+  Graph graph = LoadModel(options.model, options.shapes);
+  PlaceSamplesOf(graph, options.samples.data,
                  {options.samples.images, options.samples.test_images});
-  const Graph graph = std::move(loaded);
   if (!options.rules.empty()) {
     ReadQuantizeRules(OpenRules(options.rules, "quantizer", graph), graph, options.quantize);
     if (options.quantize.layer_bits.empty()) {
@@ -228,6 +231,45 @@ void Quantize(Options options, AppContext& context) {
     }
   }
   ReadLayers(options.layers, options.quantize);  // overrides the rules
+  return graph;
+}
+
+/// Compares the quantized model with f32 on the test samples, and layer by layer if that is wanted.
+void JudgeOnTest(const Options& options, const Graph& graph, const Strategy& base,
+                 const SampleSource& samples, const QuantizedModel& model, const Graph& applied,
+                 QuantizeReport& report) {
+  const TargetRegistry targets = MakeTargets();
+  const TestSamples test = OpenTest(options.samples, graph);
+  const TestJudge judge(test, graph, options.run, targets, options.samples.judged);
+  PrintForms(judge.forms());
+  const LookedAt looked = judge.Look(applied);
+  report.quality = looked.judged;
+  if (!looked.judged.failure.empty() && report.not_finite.empty()) {
+    report.not_finite = NotFiniteOf(options, graph, model.strategy, looked.inputs, looked.outputs);
+    if (report.not_finite.empty()) {
+      throw UserError("the compressed model: " + looked.judged.failure);
+    }
+  }
+  if (!options.sensitivity.empty()) {
+    // Sensitivity to quantization alone: compare with the model after the other changes of the
+    // given strategy.
+    std::optional<TestJudge> smaller;
+    if (!options.strategy.empty()) {
+      Strategy f32 = base;
+      f32.quantize = {};
+      smaller.emplace(test, ApplyStrategy(graph, f32), options.run, targets,
+                      options.samples.judged);
+    }
+    report.sensitivity =
+        MeasureSensitivity(options, graph, base, samples, smaller ? *smaller : judge, model);
+  }
+}
+
+void Quantize(Options options, AppContext& context) {
+  CheckOptions(options);
+  const TargetRegistry targets = MakeTargets();
+  options.run.target = TargetOf(options.run.target, targets);
+  const Graph graph = ReadGraph(options);
   Strategy base;
   if (!options.strategy.empty()) base = LoadStrategy(options.strategy);
   base.target = options.run.target;
@@ -263,31 +305,7 @@ void Quantize(Options options, AppContext& context) {
     report.not_finite = NotFiniteOf(options, graph, model.strategy, first, executable.Run(first));
   }
   if (!options.samples.test_images.empty()) {
-    const TestSamples test = OpenTest(options.samples, graph);
-    const TestJudge judge(test, graph, options.run, targets, options.samples.judged);
-    PrintForms(judge.forms());
-    const LookedAt looked = judge.Look(applied);
-    report.quality = looked.judged;
-    if (!looked.judged.failure.empty() && report.not_finite.empty()) {
-      report.not_finite =
-          NotFiniteOf(options, graph, model.strategy, looked.inputs, looked.outputs);
-      if (report.not_finite.empty()) {
-        throw UserError("the compressed model: " + looked.judged.failure);
-      }
-    }
-    if (!options.sensitivity.empty()) {
-      // Sensitivity to quantization alone: compare with the model after the other changes of the
-      // given strategy.
-      std::optional<TestJudge> smaller;
-      if (!options.strategy.empty()) {
-        Strategy f32 = base;
-        f32.quantize = {};
-        smaller.emplace(test, ApplyStrategy(graph, f32), options.run, targets,
-                        options.samples.judged);
-      }
-      report.sensitivity =
-          MeasureSensitivity(options, graph, base, *samples, smaller ? *smaller : judge, model);
-    }
+    JudgeOnTest(options, graph, base, *samples, model, applied, report);
   }
   if (!options.scale_table.empty()) {
     WriteScaleTable(model.strategy.quantize, options.scale_table);

@@ -66,6 +66,15 @@ nlohmann::json RangesJson(const ChosenRanges& ranges) {
   return {{"method", ranges.method}, {"samples", ranges.samples}, {"tried", std::move(tried)}};
 }
 
+/// Prints what was decided because nobody asked for it.
+void PrintDecisions(const QuantizeReport& report) {
+  if (report.ranges) std::printf("%s\n", RangesText(*report.ranges).c_str());
+  if (report.rounding) std::printf("%s\n", RoundingText(*report.rounding).c_str());
+  if (report.kept) {
+    for (const std::string& line : KeptLines(*report.kept)) std::printf("%s\n", line.c_str());
+  }
+}
+
 nlohmann::json RoundingJson(const ChosenRounding& rounding) {
   nlohmann::json tried = {{"nearest", JudgedJson(rounding.nearest)}};
   if (rounding.tried) tried["gptq"] = JudgedJson(rounding.by_gptq);
@@ -206,11 +215,7 @@ void PrintQuantizeTable(const QuantizeReport& report) {
     std::printf("smoothed %s: alpha %.1f, error %.3g > %.3g\n", value.value.c_str(), *value.alpha,
                 value.error_before, value.error_after);
   }
-  if (report.ranges) std::printf("%s\n", RangesText(*report.ranges).c_str());
-  if (report.rounding) std::printf("%s\n", RoundingText(*report.rounding).c_str());
-  if (report.kept) {
-    for (const std::string& line : KeptLines(*report.kept)) std::printf("%s\n", line.c_str());
-  }
+  PrintDecisions(report);
   if (const auto text = PairsText(report)) std::printf("%s\n", text->c_str());
   if (report.sensitivity) {
     std::printf("%s\n", SensitivityText(*report.sensitivity).c_str());
