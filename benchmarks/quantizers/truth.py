@@ -181,8 +181,10 @@ def score_ssd(wanted, got, known):
 
     before, after = ([read(*pair) for pair in zip(*arrays)] for arrays in (wanted, got))
     result = {"F1": boxes_f1(before, after), "F1 with truth": boxes_f1(of_truth(known), after)}
-    return result, {"disagreement": mean_percent(classes(wanted[0], got[0], 2)),
-                    "relative_error": max(relative_error(a, b) for a, b in zip(wanted, got))}
+    loss = 100 - 100 * result["F1"]
+    # Boxes and their scores are one output for mscgym.
+    joined = [np.concatenate(arrays, 2) for arrays in (wanted, got)]
+    return result, {"disagreement": loss, "box_loss": loss, "relative_error": relative_error(*joined)}
 
 
 # Vectors
