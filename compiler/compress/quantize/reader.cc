@@ -6,11 +6,13 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/compress/quantize/grid.h"
 #include "compiler/compress/quantize/qdq.h"
+#include "compiler/compress/quantize/storage.h"
 #include "compiler/ops/quantize.h"
 #include "compiler/passes/activation.h"
 #include "compiler/passes/chain.h"
@@ -31,17 +33,19 @@ namespace {
 //   floats; but it merges MatMul and the Add of a vector into an f32 Gemm before it looks for
 //   integers, and an integer Gemm needs an i32 bias. On ARM, a Conv with i8 on one side and u8 on
 //   the other is not fused, so all activations have one type.
-// - OpenVINO's Conv computes activations and sums before it rounds; a zero point costs a pass.
+// - OpenVINO's Conv computes activations and sums before it rounds; a zero point may cost a pass.
+//   Where i8 values are joined by Concat in front of a Conv, 2026.4 keeps them as u8, and negative
+//   ones become 0: the runtime model has u8 and no zero point there.
 // - TensorRT reads only i8 with zero point 0.
 constexpr std::array kReaders = {
-    ReaderRules{.name = "any", .runtime = "any runtime"},
+    ReaderRules{.name = "any", .runtime = "any runtime", .unsigned_concat = true},
     ReaderRules{.name = "onnxruntime",
                 .runtime = "ONNX Runtime",
                 .activations = ActivationForm::kUnsigned,
                 .rounds_convolutions = true,
                 .integer_biases = true,
                 .row_biases = true},
-    ReaderRules{.name = "openvino", .runtime = "OpenVINO"},
+    ReaderRules{.name = "openvino", .runtime = "OpenVINO", .unsigned_concat = true},
     ReaderRules{.name = "tensorrt",
                 .runtime = "TensorRT",
                 .activations = ActivationForm::kSymmetric,
@@ -248,12 +252,58 @@ bool MoveGrid(Graph& graph, NodeId id, const Grid& grid) {
   return true;
 }
 
-void FormActivations(ActivationForm wanted, Graph& graph, ReaderFit& fit) {
-  if (wanted == ActivationForm::kAsDecided) return;
+/// Returns whether a runtime may carry integers through the node, from its first input (or all
+/// inputs) to its outputs.
+bool CarriesIntegers(const Node& node) {
+  static constexpr std::array<std::string_view, 7> kOthers = {
+      "Slice", "Split", "Relu", "Pad", "Resize", "AveragePool", "GlobalAveragePool"};
+  return KeepsRange(node) ||
+         std::any_of(kOthers.begin(), kOthers.end(), [&](auto op) { return node.Is(op); });
+}
+
+/// Returns whether a Concat made the value, or what the value was carried from.
+bool ComesFromConcat(const Graph& graph, ValueId value) {
+  for (NodeId maker = graph.producer(value); maker != kNoNode;
+       maker = graph.producer(graph.node(maker).inputs.front())) {
+    if (graph.node(maker).Is("Concat")) return true;
+    if (!CarriesIntegers(graph.node(maker))) return false;
+  }
+  return false;
+}
+
+/// Returns whether the value is carried to a Concat.
+bool GoesToConcat(const Graph& graph, ValueId value) {
+  const std::vector<Use> uses = graph.uses(value);
+  return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+    const Node& reader = graph.node(use.node);
+    if (reader.Is("Concat")) return true;
+    if (use.index != 0 || !CarriesIntegers(reader)) return false;
+    return std::any_of(reader.outputs.begin(), reader.outputs.end(),
+                       [&](ValueId output) { return GoesToConcat(graph, output); });
+  });
+}
+
+/// Returns whether the integers of a QuantizeLinear are of values that a Concat joined or will
+/// join.
+bool MeetsConcat(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  if (ComesFromConcat(graph, node.inputs.front())) return true;
+  const std::vector<Use> uses = graph.uses(node.outputs.front());
+  return std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
+    const Node& reader = graph.node(use.node);
+    return reader.Is("DequantizeLinear") && GoesToConcat(graph, reader.outputs.front());
+  });
+}
+
+void FormActivations(const ReaderRules& reader, Graph& graph, ReaderFit& fit) {
+  if (reader.activations == ActivationForm::kAsDecided && !reader.unsigned_concat) return;
   const std::vector<NodeId> order = graph.order();
   for (const NodeId id : order) {
     const auto form = ReadQuantize(graph, id);
     if (!form) continue;
+    ActivationForm wanted = reader.activations;
+    if (reader.unsigned_concat && MeetsConcat(graph, id)) wanted = ActivationForm::kUnsigned;
+    if (wanted == ActivationForm::kAsDecided) continue;
     const Grid grid = GridFor(wanted, *form);
     const bool same = grid.dtype == form->dtype && grid.scale == form->scales.front() &&
                       grid.zero_point == form->zero_points.front();
@@ -324,7 +374,7 @@ ReaderFit FitToReader(const ReaderRules& reader, const std::map<std::string, Ten
     ConvRounding(scales, graph, fit).Run();
     CancelRequantization(graph);
   }
-  FormActivations(reader.activations, graph, fit);
+  FormActivations(reader, graph, fit);
   if (!reader.integer_biases) WidenBiases(graph);
   if (reader.row_biases) ShapeBiases(graph);
   RemoveDeadCode(graph);

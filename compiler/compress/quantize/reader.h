@@ -25,6 +25,9 @@ struct ReaderRules {
   std::string_view name;     ///< as in --for
   std::string_view runtime;  ///< for messages
   ActivationForm activations = ActivationForm::kAsDecided;
+  /// Whether integers that a Concat joins, or that are made of what it joined, are u8. Otherwise
+  /// this runtime would take i8 for u8 there.
+  bool unsigned_concat = false;
   /// Whether an integer Conv must be followed by QuantizeLinear. Otherwise its kernel also computes
   /// the activation, and adds a residual, before it rounds.
   bool rounds_convolutions = false;

@@ -264,6 +264,17 @@ TEST(FitToReader, RemovesBoundsThatIntegersSaturateAt) {
   EXPECT_EQ(Nodes(FitTo("any", Cases()[0].graph).graph, "Relu").size(), 1U);
 }
 
+TEST(FitToReader, GivesOpenVinoUnsignedIntegersAtConcat) {
+  for (const char* reader : {"any", "openvino"}) {
+    const Graph graph = FitTo(reader, Cases()[7].graph).graph;
+    for (const NodeId id : Nodes(graph, "QuantizeLinear")) {
+      const bool input = graph.IsInput(graph.node(id).inputs[0]);
+      EXPECT_EQ(graph.type(graph.node(id).outputs[0]).dtype, input ? DType::kI8 : DType::kU8);
+      EXPECT_EQ(ZeroPoint(graph, id), input ? 0 : 128);
+    }
+  }
+}
+
 TEST(FitToReader, KeepsLevelsForWhatAnActivationDoesNotCutOff) {
   const Fitted fitted = FitTo("onnxruntime", Cases()[2].graph);
   const Graph& graph = fitted.graph;
