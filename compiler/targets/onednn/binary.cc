@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -38,11 +39,12 @@ bool Commutes(algorithm kind) {
   return kind != algorithm::binary_sub && kind != algorithm::binary_div;
 }
 
-bool ScalesFit(const Binary& binary) {
-  // Zero points amount to a constant shift of the result only in a sum.
+/// Returns whether zero points must be subtracted before the operation. In a sum they amount to a
+/// constant shift of the result.
+bool NeedsShiftedOperands(const Binary& binary) {
   const bool zero_points = (IsInt8(ElemOf(binary.a)) && binary.attrs.x.zero_point != 0) ||
                            (IsInt8(ElemOf(binary.b)) && binary.attrs.r.zero_point != 0);
-  return !zero_points || binary.kind == algorithm::binary_add;
+  return zero_points && binary.kind != algorithm::binary_add;
 }
 
 std::optional<Binary> ReadBinary(const Lowering& lowering, NodeId id) {
@@ -68,7 +70,6 @@ std::optional<Binary> ReadBinary(const Lowering& lowering, NodeId id) {
     std::swap(read.attrs.x, read.attrs.r);
     read.full = 1;
   }
-  if (!ScalesFit(read)) return std::nullopt;
   return read;
 }
 
@@ -170,9 +171,13 @@ bool LowerLinear(Lowering& lowering, NodeId id) {
 }  // namespace
 
 bool LowerBinary(Lowering& lowering, NodeId id) {
-  const auto read = ReadBinary(lowering, id);
+  auto read = ReadBinary(lowering, id);
   if (!read) return LowerLinear(lowering, id);
   const Node& node = lowering.node(id);
+  // What is subtracted from the operands before the primitive reads them.
+  const bool shifted = NeedsShiftedOperands(*read);
+  const std::int64_t zero_a = shifted ? std::exchange(read->attrs.x.zero_point, 0) : 0;
+  const std::int64_t zero_b = shifted ? std::exchange(read->attrs.r.zero_point, 0) : 0;
   Followers followers{.output = node.outputs[0]};
   if (node.domain != "msc") followers = FollowersOf(lowering, node.outputs[0], {});
   const auto attr = AttrOf(*read, followers);
@@ -195,17 +200,18 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
     }
   }
   layouts.push_back(read->a);
-  auto pd = Choose(lowering, *read, *attr, layouts);
+  auto pd = shifted ? std::nullopt : Choose(lowering, *read, *attr, layouts);
   if (!pd || IsSlow(*pd)) {
     // oneDNN 2.6 is slow if an 8-bit operand has one number per channel. Both operands are then
-    // widened to f32 first. Widening keeps the integer values, so the scales stay the same.
+    // widened to f32 first. Widening keeps the integer values, but for zero points that are
+    // subtracted, so the scales stay the same.
     Binary wide = *read;
     wide.a = WithElem(wide.a, Elem::f32);
     wide.b = WithElem(wide.b, Elem::f32);
     std::vector<Desc> wide_layouts;
     for (const Desc& layout : layouts) wide_layouts.push_back(WithElem(layout, Elem::f32));
     auto wide_pd = Choose(lowering, wide, *attr, wide_layouts);
-    if (wide_pd && !IsSlow(*wide_pd)) pd = std::move(wide_pd);
+    if (wide_pd && (shifted || !IsSlow(*wide_pd))) pd = std::move(wide_pd);
   }
   if (!pd) return false;
   const auto as_is = [&](ValueId value, const Desc& wanted) {
@@ -218,7 +224,7 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   };
   bool done = true;
   // Places an operand, widened if the primitive takes f32.
-  const auto in = [&](ValueId value, const Desc& wanted) {
+  const auto in = [&](ValueId value, const Desc& wanted, std::int64_t zero) {
     const Elem own = ElemOf(*DenseDescOf(lowering.graph(), value));
     if (!IsInt8(own) || IsInt8(ElemOf(wanted))) return as_is(value, wanted);
     const Desc narrow = WithElem(wanted, own);
@@ -226,12 +232,12 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
     const BufferId to = lowering.Scratch(wanted);
     StepLabel label = lowering.LabelOf(id, own);
     done = lowering.AddReorder({DNNL_ARG_FROM, narrow, from}, {DNNL_ARG_TO, wanted, to},
-                               Lowering::NewAttr(), label) &&
+                               ScalingAttr(1.0F, zero, 0), label) &&
            done;
     return to;
   };
-  const BufferId from_a = in(a, pd->src0_desc());
-  const BufferId from_b = in(b, pd->src1_desc());
+  const BufferId from_a = in(a, pd->src0_desc(), zero_a);
+  const BufferId from_b = in(b, pd->src1_desc(), zero_b);
   if (!done) return false;
   const auto victim =
       ElemOf(read->y) == ElemOf(read->a) ? lowering.Dying(a, id, pd->dst_desc()) : std::nullopt;

@@ -1,3 +1,8 @@
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+
 #include "compiler/targets/onednn/fused.h"
 #include "compiler/targets/onednn/rules.h"
 
@@ -18,10 +23,31 @@ bool IsInnerProduct(const Graph& graph, const Node& node, std::int64_t columns) 
   return !bias.empty() && bias.back() == columns && ElementCount(bias) == columns;
 }
 
+/// Moves the zero point of the input into the bias: it adds the same to all rows. The library's
+/// inner product takes no zero points. `weights` are [M, K].
+void FoldZeroPoint(const Tensor& weights, Epilogue& epilogue) {
+  const std::span<const std::int8_t> values = weights.Values<std::int8_t>();
+  const auto rows = static_cast<std::size_t>(weights.dims()[0]);
+  const std::size_t depth = values.size() / rows;
+  epilogue.bias.resize(rows, 0.0F);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto first = values.begin() + static_cast<std::ptrdiff_t>(row * depth);
+    const std::int64_t sum =
+        std::accumulate(first, first + static_cast<std::ptrdiff_t>(depth), std::int64_t{0});
+    const double step =
+        static_cast<double>(epilogue.attrs.x.scale) *
+        static_cast<double>(epilogue.w_scale[epilogue.w_scale.size() == 1 ? 0 : row]);
+    epilogue.bias[row] =
+        static_cast<float>(static_cast<double>(epilogue.bias[row]) -
+                           step * static_cast<double>(epilogue.attrs.x.zero_point * sum));
+  }
+  epilogue.attrs.x.zero_point = 0;
+}
+
 std::optional<FusedNode> ReadGemm(const Lowering& lowering, NodeId id) {
   const Graph& graph = lowering.graph();
   const Node& node = lowering.node(id);
-  const auto epilogue = ReadEpilogue(lowering, id);
+  auto epilogue = ReadEpilogue(lowering, id);
   const auto w = DenseDescOf(graph, node.inputs[kFusedW]);
   if (!epilogue || !w) return std::nullopt;
   Dims x_dims = DimsOf(graph, node.inputs[kFusedX]);
@@ -30,6 +56,11 @@ std::optional<FusedNode> ReadGemm(const Lowering& lowering, NodeId id) {
   if (w->dims().size() != 2 || rank < 2 || y_dims.size() != rank) return std::nullopt;
   if (node.domain != "msc" && rank != 2) return std::nullopt;
   const Elem wanted = IsInt8(epilogue->x) ? Elem::s8 : epilogue->x;
+  const TensorPtr weights = graph.constant(node.inputs[kFusedW]);
+  if (IsInt8(epilogue->x) && epilogue->attrs.x.zero_point != 0 && weights != nullptr &&
+      ElemOf(*w) == Elem::s8) {
+    FoldZeroPoint(*weights, *epilogue);
+  }
   // All leading axes enumerate rows.
   x_dims = {ElementCount(x_dims) / x_dims.back(), x_dims.back()};
   y_dims = {x_dims[0], y_dims.back()};
