@@ -359,8 +359,9 @@ void AddOpenMethods(CLI::App& command, Options& options) {
             if (word != kAuto) options.quantize.rounding = word;
           },
           "how weights are rounded: nearest; gptq or descent, which keep outputs on the samples "
-          "close; auto = nearest or gptq with --correct-bias, with which outputs lose less on "
-          "--calibration; default: auto, but nearest with --reconstruct, --correct-bias, other "
+          "close; auto = nearest, nearest with --correct-bias or gptq with --correct-bias, with "
+          "which outputs lose least on --calibration; default: auto, but nearest with "
+          "--reconstruct, --correct-bias, other "
           "--bits, --layer or --rules")
       ->check(CLI::IsMember({"auto", "nearest", "gptq", "descent"}));
 }

@@ -1,8 +1,10 @@
 #include "gym/app/quantize_defaults.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/batch.h"
@@ -63,19 +65,24 @@ class Deciding {
 
   void ChooseRoundingOf() {
     QuantizedModel nearest = Quantize();
-    QuantizeOptions fitting = options_;
-    fitting.rounding = "gptq";
-    fitting.correct_bias = true;
-    std::optional<QuantizedModel> fitted;
+    // The fitted models, in the order of trial.
+    std::vector<QuantizedModel> fitted;
+    const auto with = [&](const TriedRounding& tried) {
+      QuantizeOptions options = options_;
+      options.rounding = tried.rounding;
+      options.correct_bias = tried.correct_bias;
+      return options;
+    };
     decided_.rounding = ChooseRounding(
         judge_->Judge(nearest.strategy),
-        [&] {
-          fitted = quantizer_.Quantize(fitting, progress_);
-          return judge_->Judge(fitted->strategy);
+        [&](const TriedRounding& tried) {
+          fitted.push_back(quantizer_.Quantize(with(tried), progress_));
+          return judge_->Judge(fitted.back().strategy);
         },
         FitFlops(), input_.judged.guard, judge_->samples());
-    if (decided_.rounding->fitted) options_ = std::move(fitting);
-    model_ = decided_.rounding->fitted ? std::move(fitted) : std::move(nearest);
+    const std::size_t chosen = decided_.rounding->chosen;
+    options_ = with(decided_.rounding->best());
+    model_ = chosen == 0 ? std::move(nearest) : std::move(fitted[chosen - 1]);
   }
 
   [[nodiscard]] BothEnds Ends() const {

@@ -76,9 +76,14 @@ void PrintDecisions(const QuantizeReport& report) {
 }
 
 nlohmann::json RoundingJson(const ChosenRounding& rounding) {
-  nlohmann::json tried = {{"nearest", JudgedJson(rounding.nearest)}};
-  if (rounding.tried) tried["gptq"] = JudgedJson(rounding.by_gptq);
-  return {{"rounding", rounding.fitted ? "gptq" : "nearest"},
+  nlohmann::json tried = nlohmann::json::array();
+  for (const TriedRounding& each : rounding.tried) {
+    tried.push_back({{"rounding", each.rounding},
+                     {"correct_bias", each.correct_bias},
+                     {"loss", JudgedJson(each.judged)}});
+  }
+  return {{"rounding", rounding.best().rounding},
+          {"correct_bias", rounding.best().correct_bias},
           {"samples", rounding.samples},
           {"takes_long", rounding.takes_long},
           {"tried", std::move(tried)}};
