@@ -66,7 +66,8 @@ def main():
         done = subprocess.run(
             [arguments.mscgym, "quantize", *model, "--samples", arguments.samples, "--no-speed", "--keep-f32", "none",
              "--test-samples", arguments.test_samples, "--json", *options.split(),
-             *([] if "--rounding" in options else ["--rounding", "nearest"])],
+             *([] if "--rounding" in options else ["--rounding", "nearest"]),
+             *([] if "--affine" in options.split() else ["--symmetric"])],
             stdout=subprocess.PIPE, check=False)
         if done.returncode not in (0, SUSPICIOUS):
             sys.exit(done.returncode)

@@ -43,6 +43,8 @@ namespace {
 
 /// Says that a method is chosen by what each loses.
 constexpr std::string_view kAuto = "auto";
+/// How much finer a zero point that nobody asked for must make the steps. Some runtimes pay for it.
+constexpr double kClearlyFiner = 1.1;
 
 struct Options {
   std::string model;
@@ -51,6 +53,7 @@ struct Options {
   QuantizeOptions quantize;
   std::string method = std::string(kAuto);  ///< of ranges; kAuto = choose one
   std::string rounding;                     ///< of weights, or kAuto; empty: see MayFitWeights
+  bool symmetric = false;                   ///< no zero points; see MayShift
   std::vector<std::string> layers;          ///< as NAME=PRECISION or NAME=BITS
   std::string rules;
   std::string keep_f32;  ///< "auto", "enough" or "none"; empty: auto if bits are the default
@@ -203,6 +206,15 @@ bool MayFitWeights(const Options& options) {
          !options.quantize.correct_bias;
 }
 
+/// Returns whether zero points of activations are open.
+bool MayShift(const Options& options) {
+  const bool for_tensorrt =
+      options.reader == "tensorrt" ||
+      (!options.scale_table.empty() && !options.scale_table.ends_with(".json"));
+  return IsPlain(options.quantize) && !options.quantize.scales.affine && !options.symmetric &&
+         !for_tensorrt;
+}
+
 /// Throws UserError if options contradict each other or a file cannot be written, before anything
 /// that takes long.
 void CheckOptions(const Options& options) {
@@ -275,6 +287,10 @@ void Quantize(Options options, AppContext& context) {
   base.target = options.run.target;
   const auto samples = OpenCalibration(options.samples, graph, "");
   Decided decided;
+  if (MayShift(options)) {
+    options.quantize.scales.affine = true;
+    options.quantize.scales.affine_gain = kClearlyFiner;
+  }
   const LeftOpen open{
       .ranges = options.method == kAuto && options.quantize.activations == Precision::kInt8,
       .rounding = MayFitWeights(options),
@@ -338,7 +354,7 @@ void Quantize(Options options, AppContext& context) {
   context.exit_code = kExitFailure;
 }
 
-/// Adds --method and --rounding, which also have the word auto.
+/// Adds --method, --rounding and zero points, which can be left open.
 void AddOpenMethods(CLI::App& command, Options& options) {
   command
       .add_option_function<std::string>(
@@ -364,6 +380,13 @@ void AddOpenMethods(CLI::App& command, Options& options) {
           "--reconstruct, --correct-bias, other "
           "--bits, --layer or --rules")
       ->check(CLI::IsMember({"auto", "nearest", "gptq", "descent"}));
+  auto* affine = command.add_flag(
+      "--affine", options.quantize.scales.affine,
+      "use a zero point for all activations that have both signs; default: only for those whose "
+      "steps it makes clearly finer, but symmetric with other --bits, --layer or --rules, for "
+      "TensorRT, and with --activations f32");
+  command.add_flag("--symmetric", options.symmetric, "use no zero point for any activation")
+      ->excludes(affine);
 }
 
 void AddMethods(CLI::App& command, QuantizeOptions& options) {
@@ -380,8 +403,6 @@ void AddMethods(CLI::App& command, QuantizeOptions& options) {
              "percentage of absolute values that a range keeps, for --method percentile");
   AddSetting(command, "--activation-bits", options.scales.bits, CLI::Range(2, 8),
              "bits of an activation; fewer than 8 are stored as 8-bit integers");
-  command.add_flag("--affine", options.scales.affine,
-                   "use a zero point if values have both signs; default: symmetric");
   AddSetting(command, "--grid", options.grid, CLI::IsMember({"max", "mse"}),
              "how scales of weights are chosen: max = largest magnitude, mse = least square error");
   AddSetting(command, "--per", options.per, CLI::IsMember({"channel", "tensor"}),

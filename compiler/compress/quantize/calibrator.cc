@@ -74,14 +74,19 @@ TensorScale AffineScale(const StreamingHistogram& histogram, const CalibrationOp
 
 TensorScale ScaleOf(const StreamingHistogram& histogram, const CalibrationOptions& options) {
   const bool is_signed = histogram.min() < 0.0F;
-  if (is_signed && options.affine) return AffineScale(histogram, options);
   const int steps =
       is_signed ? LargestLevel(static_cast<int>(options.bits)) : LargestOf(options.bits);
   const float kept = ChooseRange(histogram, options, steps);
   float scale = kept == 0.0F ? 1.0F : kept / static_cast<float>(steps);
   // A subnormal scale would lose bits, and the processor may flush it to zero, a division by zero.
   scale = std::max(scale, std::numeric_limits<float>::min());
-  return {.dtype = is_signed ? "i8" : "u8", .scale = scale, .zero_point = 0, .bits = options.bits};
+  const TensorScale symmetric = {
+      .dtype = is_signed ? "i8" : "u8", .scale = scale, .zero_point = 0, .bits = options.bits};
+  if (!is_signed || !options.affine) return symmetric;
+  const TensorScale affine = AffineScale(histogram, options);
+  return options.affine_gain * affine.scale <= symmetric.scale || options.affine_gain == 1
+             ? affine
+             : symmetric;
 }
 
 void CheckObserved(const std::string& name, const StreamingHistogram& histogram) {
@@ -102,6 +107,7 @@ Calibrator::Calibrator(const Graph& graph) {
   std::set<std::string, std::less<>> wanted;
   for (const QuantizableLayer& layer : FindQuantizableLayers(graph)) {
     wanted.insert({layer.input, layer.output});
+    read_.insert(layer.input);
     if (!layer.residual.empty()) wanted.insert(layer.residual);
     if (!layer.inner.empty() && wanted.insert(layer.inner).second) inner_.insert(layer.inner);
   }
@@ -145,13 +151,27 @@ std::map<std::string, TensorScale> Calibrator::Scales(const CalibrationOptions& 
     const auto [it, is_new] = ranges.emplace(range_of_.find(name)->second, histogram);
     if (!is_new) it->second.Merge(histogram);
   }
-  std::map<std::string, TensorScale> scales;
+  // The ranges of values that layers read.
+  std::set<std::string, std::less<>> read;
+  for (const std::string& name : read_) {
+    const auto range = range_of_.find(name);
+    if (range != range_of_.end()) read.insert(range->second);
+  }
   CalibrationOptions of_inner = options;
   of_inner.affine = true;
+  of_inner.affine_gain = 1;
   of_inner.bits = 8;
+  // Layers subtract a zero point for nothing; elementwise operators need a pass for it in some
+  // runtimes.
+  CalibrationOptions of_others = options;
+  if (options.affine_gain > 1) of_others.affine = false;
+  const auto options_for = [&](const std::string& name) -> const CalibrationOptions& {
+    if (inner_.contains(name)) return of_inner;
+    return read.contains(range_of_.find(name)->second) ? options : of_others;
+  };
+  std::map<std::string, TensorScale> scales;
   for (const std::string& name : names_) {
-    scales.emplace(name, ScaleOf(ranges.at(range_of_.find(name)->second),
-                                 inner_.contains(name) ? of_inner : options));
+    scales.emplace(name, ScaleOf(ranges.at(range_of_.find(name)->second), options_for(name)));
   }
   return scales;
 }

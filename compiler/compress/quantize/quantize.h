@@ -81,7 +81,10 @@ struct CalibrationOptions {
   std::string method = "percentile";  ///< "minmax", "percentile", "entropy" or "mse"
   double percentile = 99.99;          ///< percentage of |x| that is kept, for "percentile"
   bool affine = false;                ///< u8 with a zero point if values have both signs
-  std::int64_t bits = 8;              ///< width of the integers, 2 to 8
+  /// With `affine`: the least gain in fineness of the steps for which a value gets a zero point. A
+  /// gain above 1 also leaves out values that no layer reads.
+  double affine_gain = 1;
+  std::int64_t bits = 8;  ///< width of the integers, 2 to 8
   bool operator==(const CalibrationOptions&) const = default;
   static void Fields(auto& self, auto& visit) {
     visit("method", self.method, "how a scale is chosen from observed values",
@@ -90,6 +93,9 @@ struct CalibrationOptions {
           "percentage of absolute values that the range keeps, for method percentile",
           Within{50, 100});
     visit("affine", self.affine, "use a zero point if values have both signs");
+    visit("affine_gain", self.affine_gain,
+          "with affine, above 1: only values that layers read, whose steps become so much finer",
+          Within{1, 2});
     visit("bits", self.bits, "bits of an activation; fewer than 8 are stored in 8", Within{2, 8});
   }
 };
@@ -118,11 +124,11 @@ class Calibrator {
   void Observe(std::string_view tensor, std::span<const float> values);
   /// Returns the scale of every tensor: u8 with zero point 0 if no value was negative; else
   /// symmetric i8, or, with options.affine, u8 from the least to the largest value within the
-  /// range. Tensors share one range along MaxPool, Concat, Reshape and other operators that only
-  /// move values, so that no requantization is needed there. Inner values of layers, which only
-  /// other runtimes round, have 8 bits and a zero point whatever the options say. Scales are normal
-  /// floats; a tensor of zeros gets 1. UserError if a tensor was never observed or had values that
-  /// are not finite; it names the tensor.
+  /// range, if its steps are finer by options.affine_gain. Tensors share one range along MaxPool,
+  /// Concat, Reshape and other operators that only move values, so that no requantization is needed
+  /// there. Inner values of layers, which only other runtimes round, have 8 bits and a zero point
+  /// whatever the options say. Scales are normal floats; a tensor of zeros gets 1. UserError if a
+  /// tensor was never observed or had values that are not finite; it names the tensor.
   [[nodiscard]] std::map<std::string, TensorScale> Scales(const CalibrationOptions& options) const;
   /// Works as Scales(options), but values in `others` (by name) have options of their own.
   /// UserError if such a value was not observed; it names the value.
@@ -136,6 +142,7 @@ class Calibrator {
   std::vector<std::string> names_;
   std::map<std::string, StreamingHistogram, std::less<>> histograms_;
   std::map<std::string, std::string, std::less<>> range_of_;  ///< group that shares a range
+  std::set<std::string, std::less<>> read_;                   ///< values that layers read
   std::set<std::string, std::less<>> inner_;                  ///< inner values of layers
 };
 

@@ -177,6 +177,21 @@ TEST(Calibrator, GivesZeroPointsWhereTheyAreAskedFor) {
   EXPECT_EQ(calibrator.Scales({.method = "minmax"}).at("x"), (TensorScale{"i8", 4.0F / 127, 0}));
 }
 
+TEST(Calibrator, GivesZeroPointsOnlyToWhatLayersReadAndWhereStepsBecomeFiner) {
+  const Graph graph = Chain();
+  const auto scale = [&](float low, const std::string& name) {
+    Calibrator seen(graph);
+    for (const std::string& each : seen.tensors()) {
+      seen.Observe(each, std::vector<float>{low, 4.0F});
+    }
+    return seen.Scales({.method = "minmax", .affine = true, .affine_gain = 1.25}).at(name);
+  };
+  EXPECT_EQ(scale(-1.0F, "x"), (TensorScale{"u8", 5.0F / 255, 51}));
+  EXPECT_EQ(scale(-3.0F, "x").dtype, "i8");  // 7 / 255 is not much finer than 4 / 127
+  EXPECT_EQ(scale(-1.0F, "a").dtype, "u8");  // has the range of what the second layer reads
+  EXPECT_EQ(scale(-1.0F, "b").dtype, "i8");  // no layer reads it
+}
+
 TEST(Calibrator, CutsTheTailByPercentile) {
   const Graph graph = Chain();
   Calibrator calibrator(graph);
