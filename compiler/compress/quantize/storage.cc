@@ -19,12 +19,12 @@ bool IsBinary(const Node& node) {
   return node.Is("Add") || node.Is("Mul");
 }
 
-// An operator other than a layer that FuseOps can run on narrow values, with the value that it ends
-// in.
+// An operator other than a layer that FuseOps can run on narrow values, with the values that it
+// ends in: one, but for Split.
 struct Through {
   NodeId node = kNoNode;
   std::vector<ValueId> inputs = {};
-  ValueId output = kNoValue;
+  std::vector<ValueId> outputs = {};
 };
 
 std::map<NodeId, Through> FindThroughs(const Graph& graph, const std::vector<LayerChain>& chains) {
@@ -36,16 +36,16 @@ std::map<NodeId, Through> FindThroughs(const Graph& graph, const std::vector<Lay
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (taken.contains(id)) continue;
-    Through through{.node = id, .output = node.outputs.front()};
+    Through through{.node = id, .outputs = node.outputs};
     if (node.Is("Concat")) {
       through.inputs = node.inputs;
     } else if (KeepsRange(node) || IsAveraging(node)) {
       through.inputs = {node.inputs.front()};
     } else if (IsBinary(node)) {
       through.inputs = node.inputs;
-      const ActivationMatch match = FindActivation(graph, through.output);
+      const ActivationMatch match = FindActivation(graph, node.outputs.front());
       if (!match.nodes.empty() && match.slope == kNoValue) {
-        through.output = graph.node(match.nodes.back()).outputs.front();
+        through.outputs = graph.node(match.nodes.back()).outputs;
         taken.insert(match.nodes.begin(), match.nodes.end());
       }
     } else {
@@ -89,9 +89,11 @@ class Planner {
     for (const NodeId id : order) {
       const auto through = throughs_.find(id);
       if (through == throughs_.end()) continue;
-      const auto wanted = wanted_[through->second.output];
-      for (const ValueId input : through->second.inputs) {
-        wanted_[input].insert(wanted.begin(), wanted.end());
+      for (const ValueId output : through->second.outputs) {
+        const auto wanted = wanted_[output];
+        for (const ValueId input : through->second.inputs) {
+          wanted_[input].insert(wanted.begin(), wanted.end());
+        }
       }
     }
   }
@@ -115,24 +117,45 @@ class Planner {
 
   void Decide(NodeId id) {
     if (const auto chain = by_producer_.find(id); chain != by_producer_.end()) {
-      Store(chain->second->output, PrecisionOf(id));
+      const ValueId output = chain->second->output;
+      if (MeetsConstant(output)) {
+        passed_.emplace(output, PrecisionOf(id));
+      } else {
+        Store(output, PrecisionOf(id));
+      }
       return;
     }
     const auto it = throughs_.find(id);
     if (it == throughs_.end()) return;
     const Through& through = it->second;
+    for (const ValueId input : through.inputs) {
+      const auto passed = passed_.find(input);
+      if (passed == passed_.end()) continue;
+      Store(through.outputs.front(), passed->second);
+      return;
+    }
     const Precision precision = HandedOn(through.inputs.front());
     const bool same = std::all_of(through.inputs.begin(), through.inputs.end(),
                                   [&](ValueId input) { return HandedOn(input) == precision; });
     if (!same || precision == Precision::kF32) return;
     const Node& node = graph_.node(id);
     if (KeepsRange(node) && !node.Is("Concat")) {
-      plan_.inherited.emplace(through.output, precision);
+      for (const ValueId output : through.outputs) plan_.inherited.emplace(output, precision);
     } else {
       // Concat may join values of several scales, and other operators make new values, so the
       // result has a scale of its own.
-      Store(through.output, precision);
+      Store(through.outputs.front(), precision);
     }
+  }
+
+  // Returns whether the only reader of a layer's output adds a constant to it, or multiplies it by
+  // one. The sum is then stored instead, rounded once.
+  [[nodiscard]] bool MeetsConstant(ValueId value) const {
+    const auto reader = OnlyReader(graph_, value);
+    if (!reader || !IsBinary(graph_.node(reader->node)) || !throughs_.contains(reader->node)) {
+      return false;
+    }
+    return graph_.constant(graph_.node(reader->node).inputs[1 - reader->index]) != nullptr;
   }
 
   void Store(ValueId value, Precision precision) {
@@ -152,6 +175,7 @@ class Planner {
   std::map<NodeId, Through> throughs_;
   std::map<NodeId, const LayerChain*> by_producer_;
   Wanted wanted_;
+  std::map<ValueId, Precision> passed_;  ///< outputs of layers that are not stored: MeetsConstant
   StoragePlan plan_;
 };
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benchmarks/peers/ort_session.h"
@@ -17,6 +18,7 @@
 #include "compiler/import/onnx/import.h"
 #include "compiler/ops/fused.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
 #include "tests/compiler/compress/quantize/support.h"
 #include "tests/compiler/passes/support.h"
 #include "tests/support/seeds.h"
@@ -581,6 +583,37 @@ TEST(ApplyQuantizePlan, ChangesNothingWithoutNarrowLayers) {
   const Graph before = graph;
   ApplyQuantizePlan(PlanFor({{"conv1", Precision::kF32}}), graph);
   EXPECT_TRUE(SameGraph(before, graph));
+}
+
+/// Returns the graph with all layers int8 and its FuseOps.
+std::pair<Graph, Graph> AppliedAndFused(const std::string& text) {
+  Graph graph = Parse(text);
+  QuantizePlan plan = Everything(graph, Precision::kInt8);
+  plan.activations = Calibrate(graph);
+  ApplyQuantizePlan(plan, graph);
+  Verify(graph);
+  testing::ExpectSound(FuseOps, graph, 0.02);
+  Graph fused = graph;
+  FuseOps(fused);
+  return {graph, fused};
+}
+
+TEST(ApplyQuantizePlan, RoundsOnceWhereAConstantIsAddedToALayersOutput) {
+  const auto [applied, fused] = AppliedAndFused(R"(graph main {
+  input %x : f32[1,4,5,5]
+  const %w : f32[4,4,1,1] = random 1
+  const %shift : f32[] = [0.5]
+  %c = Conv(%x, %w) @first
+  %h = HardSwish(%c)
+  %s = Add(%h, %shift) @sum
+  %y = Conv(%s, %w) @last
+  output %y
+})");
+  EXPECT_TRUE(OnlyReader(applied, applied.FindValue("h")));
+  const auto reader = OnlyReader(applied, applied.FindValue("h"));
+  EXPECT_EQ(applied.node(reader->node).name, "sum");
+  EXPECT_NE(applied.FindValue("s_quantized"), kNoValue);
+  EXPECT_EQ(applied.FindValue("h_quantized"), kNoValue);
 }
 
 TEST(ApplyQuantizePlan, StoresAResidualThatIsMadeBehindTheLayerThatAddsIt) {

@@ -79,6 +79,8 @@ const std::vector<Case>& Cases() {
          output %y
        })",
        false},
+      // The sum is stored, not what the convolution makes.
+      {"added_constant", Two("%h = HardSwish(%c)\n    %r = Add(%h, %high)"), false},
       {"residual",
        Two("%t = Relu(%c)\n    %d = Conv(%t, %u) @middle\n    %a = Add(%d, %t)\n"
            "    %r = Relu(%a)"),
