@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,10 +27,11 @@ bool HasOneOutput(const Graph& graph, const Node& node) {
   return node.outputs.size() == 1 && first != kNoValue && !IsCaptured(graph, first);
 }
 
-// Adds a copy of `widening` (DequantizeLinear or Cast) behind `node`, for all readers of its
-// output. The output becomes narrow.
-void WidenAfter(Graph& graph, NodeId node, Node widening, const std::string& stem) {
-  const ValueId narrow = graph.node(node).outputs.front();
+// Adds a copy of `widening` (DequantizeLinear or Cast) behind `node`, for all readers of an output
+// of it. The output becomes narrow.
+void WidenAfter(Graph& graph, NodeId node, std::size_t output, Node widening,
+                const std::string& stem) {
+  const ValueId narrow = graph.node(node).outputs[output];
   const std::string name = graph.value(narrow).name;
   ValueType wide = graph.type(narrow);
   ValueType type = wide;
@@ -66,7 +68,7 @@ bool SinkThroughMove(Graph& graph, NodeId id) {
   if (!source || !IsPerTensor(source->form)) return false;
   const Node widening = graph.node(source->widening);
   graph.SetInput(id, 0, source->value);
-  WidenAfter(graph, id, widening, widening.name);
+  WidenAfter(graph, id, 0, widening, widening.name);
   return true;
 }
 
@@ -87,7 +89,7 @@ bool SinkThroughMaxPool(Graph& graph, NodeId id) {
   const Node widening = graph.node(source->widening);
   const std::vector<NodeId> chain = {id};
   const NodeId made = ReplaceChain(graph, chain, std::move(*pool));
-  WidenAfter(graph, made, widening, widening.name);
+  WidenAfter(graph, made, 0, widening, widening.name);
   return true;
 }
 
@@ -103,7 +105,23 @@ bool SinkThroughConcat(Graph& graph, NodeId id) {
   }
   const Node widening = graph.node(sources.front().widening);
   for (std::size_t i = 0; i < sources.size(); ++i) graph.SetInput(id, i, sources[i].value);
-  WidenAfter(graph, id, widening, widening.name);
+  WidenAfter(graph, id, 0, widening, widening.name);
+  return true;
+}
+
+bool SinkThroughSplit(Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const bool whole =
+      node.Is("Split") && std::all_of(node.outputs.begin(), node.outputs.end(), [&](ValueId part) {
+        return part != kNoValue && !IsCaptured(graph, part);
+      });
+  if (!whole) return false;
+  const auto source = NarrowSource(graph, node.inputs.front());
+  if (!source || !IsPerTensor(source->form)) return false;
+  const Node widening = graph.node(source->widening);
+  const std::size_t parts = node.outputs.size();
+  graph.SetInput(id, 0, source->value);
+  for (std::size_t i = 0; i < parts; ++i) WidenAfter(graph, id, i, widening, widening.name);
   return true;
 }
 
@@ -139,7 +157,7 @@ bool HoistOverMove(Graph& graph, NodeId id) {
 bool MoveNarrowing(Graph& graph) {
   const bool sunk = Sweep(graph, [&](NodeId id) {
     return SinkThroughMove(graph, id) || SinkThroughMaxPool(graph, id) ||
-           SinkThroughConcat(graph, id);
+           SinkThroughConcat(graph, id) || SinkThroughSplit(graph, id);
   });
   bool hoisted = false;
   // A hoisted narrowing is a new node, which may pass a further operator.

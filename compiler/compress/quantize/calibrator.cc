@@ -40,6 +40,9 @@ Groups RangeGroups(const Graph& graph) {
     for (std::size_t i = 0; i < count; ++i) {
       groups.Join(graph.value(node.inputs[i]).name, output);
     }
+    for (const ValueId other : node.outputs) {
+      if (other != kNoValue) groups.Join(output, graph.value(other).name);
+    }
   }
   return groups;
 }

@@ -194,8 +194,8 @@ std::vector<LayerChain> FloatLayerChains(const Graph& graph) {
 }
 
 bool KeepsRange(const Node& node) {
-  return node.Is("MaxPool") || node.Is("Concat") || node.Is("Reshape") || node.Is("Flatten") ||
-         node.Is("Transpose") || node.Is("Squeeze") || node.Is("Unsqueeze");
+  return node.Is("MaxPool") || node.Is("Concat") || node.Is("Split") || node.Is("Reshape") ||
+         node.Is("Flatten") || node.Is("Transpose") || node.Is("Squeeze") || node.Is("Unsqueeze");
 }
 
 StoragePlan PlanStorage(const Graph& graph, const std::vector<LayerChain>& chains,

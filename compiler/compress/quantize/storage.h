@@ -14,8 +14,8 @@ namespace msc {
 /// quantized.
 [[nodiscard]] std::vector<LayerChain> FloatLayerChains(const Graph& graph);
 
-/// Returns whether the output of `node` contains only elements of its inputs, so that one scale
-/// serves both: MaxPool, Concat, Reshape, Flatten, Transpose, Squeeze, Unsqueeze.
+/// Returns whether the outputs of `node` contain only elements of its inputs, so that one scale
+/// serves all: MaxPool, Concat, Split, Reshape, Flatten, Transpose, Squeeze, Unsqueeze.
 [[nodiscard]] bool KeepsRange(const Node& node);
 
 /// Precisions of layers, by the producer of their chain; kF32 is left out.

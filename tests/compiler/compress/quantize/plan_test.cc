@@ -616,6 +616,30 @@ TEST(ApplyQuantizePlan, RoundsOnceWhereAConstantIsAddedToALayersOutput) {
   EXPECT_EQ(applied.FindValue("h_quantized"), kNoValue);
 }
 
+TEST(ApplyQuantizePlan, PassesIntegersThroughSplit) {
+  const auto [applied, fused] = AppliedAndFused(R"(graph main {
+  input %x : f32[1,4,5,5]
+  const %w : f32[4,4,1,1] = random 1
+  const %v : f32[2,2,1,1] = random 2
+  %c = Conv(%x, %w) @first
+  %a, %b = Split(%c) {axis = 1}
+  %d = Conv(%b, %v) @branch
+  %k = Concat(%a, %d) {axis = 1}
+  %y = Conv(%k, %w) @last
+  output %y
+})");
+  for (const char* value : {"c_quantized", "d_quantized"}) {
+    EXPECT_NE(applied.FindValue(value), kNoValue) << value;
+  }
+  // Between the first and the last layer all values are integers.
+  for (const NodeId id : fused.order()) {
+    if (fused.node(id).name == "last") continue;
+    for (const ValueId output : fused.node(id).outputs) {
+      EXPECT_EQ(fused.type(output).dtype, DType::kI8) << fused.value(output).name;
+    }
+  }
+}
+
 TEST(ApplyQuantizePlan, StoresAResidualThatIsMadeBehindTheLayerThatAddsIt) {
   Graph graph = Parse(R"(graph main {
     input %x : f32[1,4,6,6]

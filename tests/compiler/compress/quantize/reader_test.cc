@@ -81,6 +81,20 @@ const std::vector<Case>& Cases() {
        false},
       // The sum is stored, not what the convolution makes.
       {"added_constant", Two("%h = HardSwish(%c)\n    %r = Add(%h, %high)"), false},
+      {"split",
+       R"(graph main {
+         input %x : f32[1,4,8,8]
+         const %w : f32[6,4,3,3] = random 1
+         const %v : f32[3,3,1,1] = random 3
+         const %u : f32[4,6,1,1] = random 4
+         %c = Conv(%x, %w) @one {pads = [1, 1, 1, 1]}
+         %p, %q = Split(%c) {axis = 1}
+         %d = Conv(%q, %v) @two
+         %k = Concat(%p, %d) {axis = 1}
+         %y = Conv(%k, %u) @last
+         output %y
+       })",
+       false},
       {"residual",
        Two("%t = Relu(%c)\n    %d = Conv(%t, %u) @middle\n    %a = Add(%d, %t)\n"
            "    %r = Relu(%a)"),
