@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/ir/extract.h"
 #include "compiler/ir/sample_axes.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
@@ -107,21 +110,154 @@ class Watched {
   std::vector<bool> is_last_;  // of each: whether no later one is the same computed value
 };
 
-Executable CompileFor(const Graph& graph, const std::vector<std::string>& values,
-                      const CalibrationRun& run, const TargetRegistry& registry,
-                      std::span<const Tensor> inputs) {
+Executable CompilePart(const Graph& part, const ShapeBindings& bindings, const CalibrationRun& run,
+                       const TargetRegistry& registry) {
   Strategy f32;
   f32.target = run.target;
   Result<Executable> built =
-      Compile(PartFor(graph, values), f32, registry,
-              {.threads = run.threads, .bindings = BindingsFor(graph, inputs)});
+      Compile(part, f32, registry, {.threads = run.threads, .bindings = bindings});
   if (!built.ok()) {
     throw UserError("the model does not compile for calibration: " + built.failure().detail);
   }
   return std::move(built).value();
 }
 
+Executable CompileFor(const Graph& graph, const std::vector<std::string>& values,
+                      const CalibrationRun& run, const TargetRegistry& registry,
+                      std::span<const Tensor> inputs) {
+  return CompilePart(PartFor(graph, values), BindingsFor(graph, inputs), run, registry);
+}
+
+/// Returns the part of the graph between the values of these names and `wanted`, whose inputs are
+/// some of the former. nullopt if `wanted` need more than these, or if the part has nested graphs
+/// that read values around them.
+std::optional<Graph> PartBetween(const Graph& graph, std::span<const std::string> names,
+                                 std::span<const std::string> wanted) {
+  std::set<ValueId> known;
+  for (const std::string& name : names) known.insert(graph.FindValue(name));
+  std::set<NodeId> needed;
+  std::vector<ValueId> open;
+  for (const std::string& name : wanted) open.push_back(graph.FindValue(name));
+  while (!open.empty()) {
+    const ValueId value = open.back();
+    open.pop_back();
+    if (value == kNoValue) return std::nullopt;
+    if (known.contains(value) || graph.constant(value) != nullptr) continue;
+    const NodeId maker = graph.producer(value);
+    if (maker == kNoNode || !graph.node(maker).captures.empty()) return std::nullopt;
+    if (!needed.insert(maker).second) continue;
+    for (const ValueId input : graph.node(maker).inputs) {
+      if (input != kNoValue) open.push_back(input);
+    }
+  }
+  std::vector<NodeId> nodes;
+  for (const NodeId id : graph.order()) {
+    if (needed.contains(id)) nodes.push_back(id);
+  }
+  Graph part = Extract(graph, nodes).graph;
+  std::vector<ValueId> outputs;
+  for (const std::string& name : wanted) {
+    const ValueId id = part.FindValue(name);
+    const bool is_new = std::find(outputs.begin(), outputs.end(), id) == outputs.end();
+    if (id != kNoValue && !part.IsInput(id) && is_new) outputs.push_back(id);
+  }
+  part.SetOutputs(outputs);
+  return part;
+}
+
+/// Returns whether a tensor may be a list of sizes that a Reshape reads, for example. The types of
+/// a graph depend on these numbers.
+bool MayBeSizes(const Tensor& tensor) {
+  return tensor.dims().size() <= 1 &&
+         (tensor.dtype() == DType::kI64 || tensor.dtype() == DType::kI32);
+}
+
+/// Returns whether what Sized makes of a part is the same for both lists of its inputs.
+bool SameBuild(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
+    return x.dims() == y.dims() && (!MayBeSizes(x) || std::ranges::equal(x.Raw(), y.Raw()));
+  });
+}
+
+/// Gives the inputs of a part the sizes of these tensors. Lists of sizes become constants.
+Graph Sized(Graph part, const std::vector<Tensor>& given) {
+  const std::vector<ValueId> inputs = part.inputs();
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    part.SetType(inputs[i], {.dtype = given[i].dtype(), .shape = ToShape(given[i].dims())});
+    if (!MayBeSizes(given[i])) continue;
+    const std::string name = part.FreeValueName(part.value(inputs[i]).name + "_known");
+    part.ReplaceUses(inputs[i], part.AddConstant(name, given[i]));
+  }
+  return part;
+}
+
 }  // namespace
+
+void CachedActivations::Cache(const Graph& graph, std::span<const std::string> values) {
+  auto made = std::make_unique<Store>();
+  made->names.assign(values.begin(), values.end());
+  Observe(graph, values, [&](std::int64_t first, std::span<const Tensor> seen) {
+    Batch& batch = made->batches.emplace_back(Batch{.first = first});
+    for (const Tensor& value : seen) {
+      batch.values.push_back({value.dtype(), value.dims(), made->end});
+      made->file.Write(made->end, value.Raw());
+      made->end += value.Raw().size();
+    }
+  });
+  store_ = std::move(made);
+}
+
+void CachedActivations::Observe(const Graph& graph, std::span<const std::string> values,
+                                const BatchVisitor& visit) {
+  std::optional<Graph> part;
+  if (store_ != nullptr) part = PartBetween(graph, store_->names, values);
+  if (!part) {
+    ObserveValues(graph, values, samples_, run_, registry_, visit);
+    return;
+  }
+  const auto place_of = [&](std::string_view name) {
+    return static_cast<std::size_t>(std::find(store_->names.begin(), store_->names.end(), name) -
+                                    store_->names.begin());
+  };
+  const auto read = [&](const Place& place) {
+    Tensor tensor(place.dtype, place.dims);
+    store_->file.Read(place.offset, tensor.MutableRaw());
+    return tensor;
+  };
+  std::optional<Executable> executable;
+  std::vector<Tensor> built_for;  // inputs of the executable, as far as it depends on them
+  for (const Batch& batch : store_->batches) {
+    std::vector<Tensor> given;
+    for (const ValueId input : part->inputs()) {
+      given.push_back(read(batch.values.at(place_of(part->value(input).name))));
+    }
+    if (!part->outputs().empty() && (!executable || !SameBuild(built_for, given))) {
+      executable.reset();  // free it before building the next one
+      try {
+        executable.emplace(CompilePart(Sized(*part, given), {}, run_, registry_));
+      } catch (const UserError&) {
+        // A part may lack what the whole graph knows; nothing was shown yet.
+        if (&batch != &store_->batches.front()) throw;
+        ObserveValues(graph, values, samples_, run_, registry_, visit);
+        return;
+      }
+      built_for = given;
+    }
+    const std::vector<Tensor> made = executable ? executable->Run(given) : std::vector<Tensor>();
+    std::vector<Tensor> seen;
+    std::size_t next = 0;
+    std::map<std::string_view, std::size_t> computed;
+    for (const ValueId output : part->outputs()) {
+      computed.emplace(part->value(output).name, next++);
+    }
+    for (const std::string& name : values) {
+      const auto found = computed.find(name);
+      seen.push_back(found == computed.end() ? read(batch.values.at(place_of(name)))
+                                             : made.at(found->second));
+    }
+    visit(batch.first, seen);
+  }
+}
 
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const SampleSource& samples, const CalibrationRun& run,

@@ -2,9 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "compiler/base/file.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/sample_source.h"
 #include "compiler/targets/target.h"
@@ -33,5 +36,46 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const SampleSource& samples, const CalibrationRun& run,
                    const TargetRegistry& registry, const BatchVisitor& visit,
                    const std::function<void(double)>& progress = {});
+
+/// Values of a graph over all samples, kept in a file, from which runs of the graph start once what
+/// computes these values does not change any more. The samples, the run and the registry outlive
+/// the object. Not thread-safe.
+class CachedActivations {
+ public:
+  CachedActivations(const SampleSource& samples, const CalibrationRun& run,
+                    const TargetRegistry& registry)
+      : samples_(samples), run_(run), registry_(registry) {}
+
+  /// Caches the named values of a canonical graph in place of those cached before, from which it
+  /// computes them.
+  void Cache(const Graph& graph, std::span<const std::string> values);
+  /// As ObserveValues, but runs only what lies between the cached values and `values`: the cached
+  /// ones, recognised by name, must be those that `graph` has. Runs all of it if some of `values`
+  /// need more than these.
+  void Observe(const Graph& graph, std::span<const std::string> values, const BatchVisitor& visit);
+
+ private:
+  /// Where a tensor lies in the file.
+  struct Place {
+    DType dtype = DType::kF32;
+    Dims dims;
+    std::uint64_t offset = 0;
+  };
+  struct Batch {
+    std::int64_t first = 0;
+    std::vector<Place> values = {};  ///< in the order of `names`
+  };
+  struct Store {
+    std::vector<std::string> names;
+    std::vector<Batch> batches = {};
+    ScratchFile file = {};
+    std::uint64_t end = 0;
+  };
+
+  const SampleSource& samples_;
+  const CalibrationRun& run_;
+  const TargetRegistry& registry_;
+  std::unique_ptr<Store> store_;
+};
 
 }  // namespace msc

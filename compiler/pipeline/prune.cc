@@ -239,7 +239,8 @@ class Reconstruction {
                                  kept_);
             },
         .fit = [&](const LayerFit& task,
-                   const MomentsOfLayer& moments) { layers.push_back(Fit(task, moments)); }};
+                   const MomentsOfLayer& moments) { layers.push_back(Fit(task, moments)); },
+        .changed = [&] { return pruned_; }};
     RefitLayers(refit, FindTasks(), progress);
     return layers;
   }

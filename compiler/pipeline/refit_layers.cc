@@ -1,9 +1,11 @@
 #include "compiler/pipeline/refit_layers.h"
 
 #include <algorithm>
+#include <set>
 
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
+#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/kept_rows.h"
 
 namespace msc {
@@ -23,7 +25,64 @@ std::vector<std::int64_t> Positions(const LayerRefit& refit, const LayerFit& fit
                        MixSeed({refit.seed, fit.number, static_cast<std::uint64_t>(first)}));
 }
 
-void KeepWanted(const LayerRefit& refit, std::span<const LayerFit> fits, Wanted& wanted) {
+/// Number of layers after which activations are cached anew: a run of fewer layers takes about as
+/// long as it takes to compile them.
+constexpr std::size_t kLayersAStage = 8;
+constexpr double kMostCachedBytes = 1U << 30U;
+
+/// Returns the values of a graph that the layers and what follows them read, and that none of these
+/// change.
+std::vector<std::string> ValuesInFrontOf(const Graph& graph, std::span<const LayerFit> layers) {
+  std::set<NodeId> behind;
+  for (const LayerFit& fit : layers) behind.insert(fit.layer.node);
+  std::set<ValueId> read;
+  std::vector<std::string> names;
+  for (const NodeId id : graph.order()) {
+    const std::vector<ValueId>& inputs = graph.node(id).inputs;
+    const auto is_behind = [&](ValueId value) {
+      return value != kNoValue && graph.producer(value) != kNoNode &&
+             behind.contains(graph.producer(value));
+    };
+    if (std::any_of(inputs.begin(), inputs.end(), is_behind)) behind.insert(id);
+    if (!behind.contains(id)) continue;
+    for (const ValueId value : inputs) {
+      const bool counts = value != kNoValue && graph.constant(value) == nullptr;
+      if (counts && !is_behind(value) && read.insert(value).second) {
+        names.push_back(graph.value(value).name);
+      }
+    }
+  }
+  return names;
+}
+
+/// Returns about how many bytes the values take over all samples.
+double BytesOf(const Graph& graph, std::span<const std::string> names, std::int64_t samples) {
+  double bytes = 0;
+  for (const std::string& name : names) {
+    const ValueType& type = graph.type(graph.FindValue(name));
+    double elements = static_cast<double>(ByteSize(type.dtype));
+    if (type.shape) {
+      for (const Dim& dim : *type.shape) {
+        if (dim.known()) elements *= static_cast<double>(dim.size());
+      }
+    }
+    bytes += elements;
+  }
+  const std::int64_t calls = samples / FixedBatch(graph).value_or(1);
+  return bytes * static_cast<double>(calls);
+}
+
+/// Caches what the layers read of the graphs before and after the changes so far.
+void CacheInFrontOf(const LayerRefit& refit, std::span<const LayerFit> layers,
+                    CachedActivations& original, CachedActivations& changed) {
+  const std::vector<std::string> names = ValuesInFrontOf(refit.original, layers);
+  if (BytesOf(refit.original, names, refit.samples.count()) > kMostCachedBytes) return;
+  original.Cache(refit.original, names);
+  changed.Cache(refit.changed(), names);
+}
+
+void KeepWanted(const LayerRefit& refit, std::span<const LayerFit> fits,
+                CachedActivations& original, Wanted& wanted) {
   std::vector<std::string> names;
   for (const LayerFit& fit : fits) names.push_back(fit.target);
   wanted.rows.Start(fits.size());
@@ -36,7 +95,7 @@ void KeepWanted(const LayerRefit& refit, std::span<const LayerFit> fits, Wanted&
       wanted.rows.Add(i, refit.wanted(fits[i], std::move(rows)));
     }
   };
-  ObserveValues(refit.original, names, refit.samples, refit.run, refit.registry, observe);
+  original.Observe(refit.original, names, observe);
 }
 
 /// Returns the sizes of a layer's output for a batch of its input, which may have fewer samples
@@ -51,7 +110,7 @@ Dims OutputDims(Dims dims, const Node& layer, const Tensor& x) {
 /// `place` is the index of the layer in `wanted`.
 std::vector<LinearMoments> Moments(const LayerRefit& refit, const LayerFit& fit,
                                    const Wanted& wanted, std::size_t place,
-                                   const ChangedLayer& changed) {
+                                   const ChangedLayer& changed, CachedActivations& cached) {
   const LinearForm& form = changed.form;
   const Node& node = changed.graph.node(changed.layer.node);
   std::vector<LinearMoments> moments;
@@ -75,8 +134,7 @@ std::vector<LinearMoments> Moments(const LayerRefit& refit, const LayerFit& fit,
           target.data() + g * form.outputs, form.groups * form.outputs);
     }
   };
-  ObserveValues(changed.observed, changed.inputs, refit.samples, refit.run, refit.registry,
-                observe);
+  cached.Observe(changed.observed, changed.inputs, observe);
   return moments;
 }
 
@@ -84,19 +142,24 @@ std::vector<LinearMoments> Moments(const LayerRefit& refit, const LayerFit& fit,
 
 void RefitLayers(const LayerRefit& refit, std::span<const LayerFit> layers,
                  const std::function<void(double)>& progress) {
+  CachedActivations original(refit.samples, refit.run, refit.registry);
+  CachedActivations changed(refit.samples, refit.run, refit.registry);
   Wanted wanted;  // of `kept` layers from `start` on
   std::size_t start = 0;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (i > 0 && i % kLayersAStage == 0) {
+      CacheInFrontOf(refit, layers.subspan(i), original, changed);
+    }
     // Wanted outputs are kept for as many layers as fit in memory, which saves a run over the
     // samples for each layer.
     if (i == start + kept) {
       start = i;
       kept = refit.together(layers.subspan(i));
-      KeepWanted(refit, layers.subspan(i, kept), wanted);
+      KeepWanted(refit, layers.subspan(i, kept), original, wanted);
     }
-    refit.fit(layers[i], [&](const ChangedLayer& changed) {
-      return Moments(refit, layers[i], wanted, i - start, changed);
+    refit.fit(layers[i], [&](const ChangedLayer& layer) {
+      return Moments(refit, layers[i], wanted, i - start, layer, changed);
     });
     if (progress) progress(static_cast<double>(i + 1) / static_cast<double>(layers.size()));
   }

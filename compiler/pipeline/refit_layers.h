@@ -42,11 +42,15 @@ struct LayerRefit {
   std::function<std::vector<float>(const LayerFit&, std::vector<float> rows)> wanted;
   /// Changes the layer.
   std::function<void(const LayerFit&, const MomentsOfLayer&)> fit;
+  /// Returns the graph as it was changed so far. What it computes in front of the layers to come is
+  /// what the finished graph computes there.
+  std::function<Graph()> changed;
 };
 
 /// Fits layers in order, each to what it computes in the original graph. One run of the original
 /// over the samples gives the wanted outputs of several layers; a run of the changed graph gives
-/// the inputs of each. Calls `progress` with the fraction done, in [0, 1].
+/// the inputs of each. Runs start from activations that were cached a few layers before, on disk,
+/// unless these take more than a gigabyte. Calls `progress` with the fraction done, in [0, 1].
 void RefitLayers(const LayerRefit& refit, std::span<const LayerFit> layers,
                  const std::function<void(double)>& progress);
 

@@ -337,7 +337,8 @@ void RoundWeights(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph,
             done[row.name] = plan.layers.at(row.name);
             const Graph so_far = QuantizedSoFar(rounding, layers, done, row.name, plan, graph);
             FitLayer(options, fit, moments, so_far, plan, graph, row);
-          }};
+          },
+      .changed = [&] { return QuantizedSoFar(rounding, layers, plan.layers, "", plan, graph); }};
   RefitLayers(refit, fits, progress);
 }
 

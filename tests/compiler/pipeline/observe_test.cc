@@ -1,7 +1,11 @@
 #include "compiler/pipeline/observe.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -130,6 +134,91 @@ TEST(FittingBatch, IsSmallerIfValuesAreLarge) {
   const CountingSamples samples(32, {1});
   (void)ObserveActivations(graph, samples, {.target = "reference"}, Targets());
   EXPECT_EQ(samples.most(), 16);
+}
+
+/// What a visitor saw: the first sample of each batch, and the bytes of all values.
+struct Visits {
+  std::vector<std::int64_t> first;
+  std::vector<std::byte> bytes;
+  [[nodiscard]] BatchVisitor Visitor() {
+    return [this](std::int64_t sample, std::span<const Tensor> values) {
+      first.push_back(sample);
+      for (const Tensor& value : values) {
+        bytes.insert(bytes.end(), value.Raw().begin(), value.Raw().end());
+      }
+    };
+  }
+};
+
+TEST(CachedActivations, GiveWhatTheWholeGraphGives) {
+  const std::vector<std::string> values = {"y", "r1", "y"};
+  // An even batch, and one with a smaller last batch, which is compiled for itself.
+  for (const std::int64_t count : {6, 7}) {
+    const Graph graph = Net("n");
+    const CountingSamples samples(count, {3});
+    const CalibrationRun run{.target = "reference", .batch = 3};
+    Visits whole;
+    ObserveValues(graph, values, samples, run, Targets(), whole.Visitor());
+    const TargetRegistry targets = Targets();
+    CachedActivations cached(samples, run, targets);
+    for (const char* from : {"", "x", "m1", "r1"}) {
+      if (*from != 0) cached.Cache(graph, std::vector<std::string>{from});
+      Visits seen;
+      cached.Observe(graph, values, seen.Visitor());
+      EXPECT_EQ(seen.first, whole.first) << from;
+      EXPECT_EQ(seen.bytes, whole.bytes) << from;
+    }
+    Visits all;
+    cached.Observe(graph, std::vector<std::string>{"m1"}, all.Visitor());
+    EXPECT_EQ(all.first, whole.first);  // m1 is in front of r1: everything ran
+  }
+}
+
+TEST(CachedActivations, MayBeSizesThatTheGraphReads) {
+  Graph graph = ParseGraph(R"(graph net {
+  input %x : f32[n,4]
+  const %w : f32[4,4] = random 1
+  const %rest : i64[2] = [2, 2]
+  const %zero : i64[1] = [0]
+  const %one : i64[1] = [1]
+  %m = MatMul(%x, %w) @first
+  %s = Shape(%m)
+  %b = Slice(%s, %zero, %one)
+  %d = Concat(%b, %rest) {axis = 0}
+  %r = Relu(%m)
+  %t = Reshape(%r, %d)
+  %y = Transpose(%t) {perm = [0, 2, 1]}
+  output %y
+})");
+  InferTypes(graph);
+  const std::vector<std::string> values = {"y"};
+  const CountingSamples samples(5, {4});
+  const CalibrationRun run{.target = "reference", .batch = 3};
+  const TargetRegistry targets = Targets();
+  Visits whole;
+  ObserveValues(graph, values, samples, run, targets, whole.Visitor());
+  CachedActivations cached(samples, run, targets);
+  cached.Cache(graph, std::vector<std::string>{"r", "d"});
+  Visits seen;
+  cached.Observe(graph, values, seen.Visitor());
+  EXPECT_EQ(seen.first, whole.first);
+  EXPECT_EQ(seen.bytes, whole.bytes);
+}
+
+TEST(CachedActivations, AreTakenForThoseOfAChangedGraph) {
+  Graph graph = Net("n");
+  const CountingSamples samples(4, {3});
+  const CalibrationRun run{.target = "reference"};
+  const TargetRegistry targets = Targets();
+  CachedActivations cached(samples, run, targets);
+  cached.Cache(graph, std::vector<std::string>{"r1"});
+  Graph changed = graph;
+  const ValueId weights = changed.FindValue("w2");
+  Tensor zeros(DType::kF32, {4, 2});
+  changed.SetConstant(weights, std::make_shared<Tensor>(std::move(zeros)));
+  Visits seen;
+  cached.Observe(changed, std::vector<std::string>{"y"}, seen.Visitor());
+  EXPECT_TRUE(std::ranges::all_of(seen.bytes, [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
 TEST(Observe, ShowsAValueAsOftenAsItIsNamed) {
