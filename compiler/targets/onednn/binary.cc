@@ -147,6 +147,38 @@ std::optional<binary::primitive_desc> Choose(const Lowering& lowering, const Bin
   });
 }
 
+/// Returns the layouts of the full operand, whose value is `a`, to try, best first.
+std::vector<Desc> LayoutsOf(Lowering& lowering, const Binary& read,
+                            const dnnl::primitive_attr& attr, ValueId a) {
+  std::vector<Desc> layouts;
+  const bool a_is_constant = lowering.graph().constant(a) != nullptr;
+  if (AnyLayoutDoes(read)) {
+    // With post-ops, oneDNN 2.6 writes nothing if the channels do not fill their last block.
+    const bool plain = attr.get_post_ops().len() == 0;
+    if (!a_is_constant && lowering.Here(a).dims() == read.a.dims() &&
+        (plain || !IsPadded(lowering.Here(a)))) {
+      layouts.push_back(lowering.Here(a));
+    }
+    if (read.a.dims().size() >= 3) {
+      layouts.push_back(ChannelsLastDesc(read.a.dims(), ElemOf(read.a)));
+    }
+  }
+  layouts.push_back(read.a);
+  return layouts;
+}
+
+/// As Choose, with both operands widened to f32 first. Widening keeps the integer values, but for
+/// zero points that are subtracted, so the scales stay the same. oneDNN 2.6 is faster this way if
+/// an 8-bit operand has one number per channel.
+std::optional<binary::primitive_desc> ChooseWide(const Lowering& lowering, Binary read,
+                                                 const dnnl::primitive_attr& attr,
+                                                 std::vector<Desc> layouts) {
+  read.a = WithElem(read.a, Elem::f32);
+  read.b = WithElem(read.b, Elem::f32);
+  for (Desc& layout : layouts) layout = WithElem(layout, Elem::f32);
+  return Choose(lowering, read, attr, layouts);
+}
+
 // Lowers a number minus a tensor, and other nodes that only a linear function can compute.
 bool LowerLinear(Lowering& lowering, NodeId id) {
   const Node& node = lowering.node(id);
@@ -185,33 +217,11 @@ bool LowerBinary(Lowering& lowering, NodeId id) {
   const ValueId a = node.inputs[read->full];
   const ValueId b = node.inputs[1 - read->full];
 
-  // Layouts to try, best first.
-  std::vector<Desc> layouts;
-  const bool a_is_constant = lowering.graph().constant(a) != nullptr;
-  if (AnyLayoutDoes(*read)) {
-    // With post-ops, oneDNN 2.6 writes nothing if the channels do not fill their last block.
-    const bool plain = attr->get_post_ops().len() == 0;
-    if (!a_is_constant && lowering.Here(a).dims() == read->a.dims() &&
-        (plain || !IsPadded(lowering.Here(a)))) {
-      layouts.push_back(lowering.Here(a));
-    }
-    if (read->a.dims().size() >= 3) {
-      layouts.push_back(ChannelsLastDesc(read->a.dims(), ElemOf(read->a)));
-    }
-  }
-  layouts.push_back(read->a);
+  const std::vector<Desc> layouts = LayoutsOf(lowering, *read, *attr, a);
   auto pd = shifted ? std::nullopt : Choose(lowering, *read, *attr, layouts);
   if (!pd || IsSlow(*pd)) {
-    // oneDNN 2.6 is slow if an 8-bit operand has one number per channel. Both operands are then
-    // widened to f32 first. Widening keeps the integer values, but for zero points that are
-    // subtracted, so the scales stay the same.
-    Binary wide = *read;
-    wide.a = WithElem(wide.a, Elem::f32);
-    wide.b = WithElem(wide.b, Elem::f32);
-    std::vector<Desc> wide_layouts;
-    for (const Desc& layout : layouts) wide_layouts.push_back(WithElem(layout, Elem::f32));
-    auto wide_pd = Choose(lowering, wide, *attr, wide_layouts);
-    if (wide_pd && (shifted || !IsSlow(*wide_pd))) pd = std::move(wide_pd);
+    auto wide = ChooseWide(lowering, *read, *attr, layouts);
+    if (wide && (shifted || !IsSlow(*wide))) pd = std::move(wide);
   }
   if (!pd) return false;
   const auto as_is = [&](ValueId value, const Desc& wanted) {
