@@ -60,7 +60,7 @@ double BytesOf(const Graph& graph, std::span<const std::string> names, std::int6
   double bytes = 0;
   for (const std::string& name : names) {
     const ValueType& type = graph.type(graph.FindValue(name));
-    double elements = static_cast<double>(ByteSize(type.dtype));
+    auto elements = static_cast<double>(ByteSize(type.dtype));
     if (type.shape) {
       for (const Dim& dim : *type.shape) {
         if (dim.known()) elements *= static_cast<double>(dim.size());

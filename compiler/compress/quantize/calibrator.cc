@@ -15,7 +15,7 @@ namespace {
 // Disjoint sets of names; each is represented by its first member.
 class Groups {
  public:
-  std::string Find(const std::string& name) const {
+  [[nodiscard]] std::string Find(const std::string& name) const {
     const auto it = above_.find(name);
     return it == above_.end() ? name : Find(it->second);
   }
@@ -83,7 +83,7 @@ TensorScale ScaleOf(const StreamingHistogram& histogram, const CalibrationOption
   float scale = kept == 0.0F ? 1.0F : kept / static_cast<float>(steps);
   // A subnormal scale would lose bits, and the processor may flush it to zero, a division by zero.
   scale = std::max(scale, std::numeric_limits<float>::min());
-  const TensorScale symmetric = {
+  TensorScale symmetric = {
       .dtype = is_signed ? "i8" : "u8", .scale = scale, .zero_point = 0, .bits = options.bits};
   if (!is_signed || !options.affine) return symmetric;
   const TensorScale affine = AffineScale(histogram, options);
