@@ -609,8 +609,8 @@ TEST(ApplyQuantizePlan, RoundsOnceWhereAConstantIsAddedToALayersOutput) {
   %y = Conv(%s, %w) @last
   output %y
 })");
-  EXPECT_TRUE(OnlyReader(applied, applied.FindValue("h")));
   const auto reader = OnlyReader(applied, applied.FindValue("h"));
+  ASSERT_TRUE(reader);
   EXPECT_EQ(applied.node(reader->node).name, "sum");
   EXPECT_NE(applied.FindValue("s_quantized"), kNoValue);
   EXPECT_EQ(applied.FindValue("h_quantized"), kNoValue);
