@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include <Eigen/Cholesky>
@@ -20,9 +21,16 @@ namespace msc {
   Eigen::MatrixXd damped = gram(order, order);
   damped.diagonal().array() +=
       std::max(kDamping * gram.trace() / static_cast<double>(gram.rows()), 1e-30);
-  const Eigen::MatrixXd inverse = damped.selfadjointView<Eigen::Lower>().llt().solve(
-      Eigen::MatrixXd::Identity(gram.rows(), gram.cols()));
-  return inverse.selfadjointView<Eigen::Lower>().llt().matrixL();
+  // The rows of a Cholesky factor of the matrix in reverse order, reversed again, are an upper
+  // triangular U with U U^T = damped, so that L is the transposed inverse of U.
+  const Eigen::LLT<Eigen::MatrixXd> reversed(damped.reverse());
+  if (reversed.info() != Eigen::Success) {
+    return Eigen::MatrixXd::Constant(gram.rows(), gram.cols(),
+                                     std::numeric_limits<double>::quiet_NaN());
+  }
+  const Eigen::MatrixXd inverse =
+      reversed.matrixL().solve(Eigen::MatrixXd::Identity(gram.rows(), gram.cols()));
+  return inverse.reverse().transpose();
 }
 
 }  // namespace msc

@@ -9,6 +9,7 @@
 #include <Eigen/Core>
 
 #include "compiler/base/error.h"
+#include "compiler/compress/prune/outer_products.h"
 
 namespace msc {
 namespace {
@@ -37,6 +38,7 @@ double Damp(const Matrix& moments, double share) {
 }  // namespace
 
 struct LinearMoments::Sums {
+  int threads = 1;
   std::int64_t count = 0;
   Matrix xx;
   Matrix xy;
@@ -72,8 +74,9 @@ struct LinearMoments::Sums {
   }
 };
 
-LinearMoments::LinearMoments(std::int64_t inputs, std::int64_t outputs)
+LinearMoments::LinearMoments(std::int64_t inputs, std::int64_t outputs, int threads)
     : sums_(std::make_unique<Sums>()) {
+  sums_->threads = threads;
   sums_->xx = Matrix::Zero(inputs, inputs);
   sums_->xy = Matrix::Zero(inputs, outputs);
   sums_->yy = Vector::Zero(outputs);
@@ -90,19 +93,36 @@ std::int64_t LinearMoments::count() const {
 
 void LinearMoments::Add(std::int64_t count, const float* x, std::int64_t x_stride, const float* y,
                         std::int64_t y_stride) {
-  // Sums are in double: in f32, sums over many rows would lose the small eigenvalues of the
-  // moments.
-  const Matrix block =
-      RowsView(x, count, sums_->x.size(), Eigen::OuterStride<>(x_stride)).cast<double>();
-  sums_->xx.selfadjointView<Eigen::Lower>().rankUpdate(block.transpose());
-  sums_->x += block.colwise().sum().transpose();
+  // A few rows at a time, so that a pair of panels stays in the cache.
+  constexpr std::int64_t kRows = 256;
+  for (std::int64_t first = 0; first < count; first += kRows) {
+    AddBlock(std::min(kRows, count - first), x + first * x_stride, x_stride,
+             y == nullptr ? nullptr : y + first * y_stride, y_stride);
+  }
+}
+
+void LinearMoments::AddBlock(std::int64_t count, const float* x, std::int64_t x_stride,
+                             const float* y, std::int64_t y_stride) {
+  const auto sum = [&](const float* rows, std::int64_t stride, Vector& into) {
+    into += RowsView(rows, count, into.size(), Eigen::OuterStride<>(stride))
+                .cast<double>()
+                .colwise()
+                .sum()
+                .transpose();
+  };
+  const Panels inputs(x, count, sums_->x.size(), x_stride);
+  AddProducts(inputs, inputs, true, sums_->threads, sums_->xx.data());
+  sum(x, x_stride, sums_->x);
   sums_->count += count;
   if (y == nullptr) return;
-  const Matrix wanted =
-      RowsView(y, count, sums_->y.size(), Eigen::OuterStride<>(y_stride)).cast<double>();
-  sums_->xy.noalias() += block.transpose() * wanted;
-  sums_->yy += wanted.colwise().squaredNorm().transpose();
-  sums_->y += wanted.colwise().sum().transpose();
+  const Panels wanted(y, count, sums_->y.size(), y_stride);
+  AddProducts(inputs, wanted, false, sums_->threads, sums_->xy.data());
+  sum(y, y_stride, sums_->y);
+  sums_->yy += RowsView(y, count, sums_->y.size(), Eigen::OuterStride<>(y_stride))
+                   .cast<double>()
+                   .colwise()
+                   .squaredNorm()
+                   .transpose();
 }
 
 std::vector<double> LinearMoments::Gram(About about) const {

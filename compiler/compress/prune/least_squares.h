@@ -15,7 +15,8 @@ namespace msc {
 /// at most 8 * (inputs + outputs)^2 bytes. Not thread-safe.
 class LinearMoments {
  public:
-  LinearMoments(std::int64_t inputs, std::int64_t outputs);
+  /// `threads` compute the sums, with the same result for any number.
+  LinearMoments(std::int64_t inputs, std::int64_t outputs, int threads = 1);
   LinearMoments(LinearMoments&&) noexcept;
   LinearMoments& operator=(LinearMoments&&) noexcept;
   ~LinearMoments();
@@ -51,6 +52,8 @@ class LinearMoments {
  private:
   friend class UnitElimination;
   struct Sums;
+  void AddBlock(std::int64_t count, const float* x, std::int64_t x_stride, const float* y,
+                std::int64_t y_stride);
   std::unique_ptr<Sums> sums_;
 };
 

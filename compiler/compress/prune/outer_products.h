@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace msc {
+
+/// Rows of floats as doubles, in panels of a few columns, as AddProducts reads them.
+class Panels {
+ public:
+  /// Takes `count` rows of `columns` values, which are `stride` apart.
+  Panels(const float* rows, std::int64_t count, std::int64_t columns, std::int64_t stride);
+  [[nodiscard]] std::int64_t rows() const { return rows_; }
+  [[nodiscard]] std::int64_t columns() const { return columns_; }
+  /// Returns the panel of columns [kWidth i, kWidth (i + 1)): [rows, kWidth], with zeros behind the
+  /// last column.
+  [[nodiscard]] const double* panel(std::int64_t i) const {
+    return values_.data() + static_cast<std::ptrdiff_t>(i * rows_ * kWidth);
+  }
+  [[nodiscard]] std::int64_t count() const { return (columns_ + kWidth - 1) / kWidth; }
+
+  static constexpr std::int64_t kWidth = 8;
+
+ private:
+  std::int64_t rows_;
+  std::int64_t columns_;
+  std::vector<double> values_;
+};
+
+/// Adds a^T b to `sums`, a matrix [a.columns, b.columns] in columns. With `lower` only panels that
+/// hold something of the lower triangle are computed, which halves the work for a^T a. Both have
+/// equally many rows. The result is the same for any number of threads. Products and sums are in
+/// double: in f32, sums over many rows would lose the small eigenvalues of moments. Thread-safe for
+/// distinct sums.
+void AddProducts(const Panels& a, const Panels& b, bool lower, int threads, double* sums);
+
+}  // namespace msc
