@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "compiler/base/parallel.h"
 #include "compiler/pipeline/fitting_batch.h"
 
 namespace msc {
@@ -12,9 +13,10 @@ Calibrator ObserveActivations(const Graph& canonical, const SampleSource& sample
   Calibrator calibrator(canonical);
   const std::vector<std::string>& names = calibrator.tensors();
   const auto observe = [&](std::int64_t /*first*/, std::span<const Tensor> values) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
+    // Each name has a histogram of its own.
+    ForEachOnThreads(run.threads, names.size(), [&](std::size_t i) {
       calibrator.Observe(names[i], values[i].Values<float>());
-    }
+    });
   };
   CalibrationRun fitting = run;
   fitting.batch = FittingBatch(canonical, names, samples, run.batch);

@@ -114,7 +114,9 @@ std::vector<LinearMoments> Moments(const LayerRefit& refit, const LayerFit& fit,
   const LinearForm& form = changed.form;
   const Node& node = changed.graph.node(changed.layer.node);
   std::vector<LinearMoments> moments;
-  for (std::int64_t g = 0; g < form.groups; ++g) moments.emplace_back(form.inputs, form.outputs);
+  for (std::int64_t g = 0; g < form.groups; ++g) {
+    moments.emplace_back(form.inputs, form.outputs, refit.run.threads);
+  }
   std::size_t batch = 0;
   const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
     const Dims y = OutputDims(wanted.dims.at(place), node, values[0]);

@@ -168,7 +168,8 @@ Choice PlainChoice(const QuantizeOptions& options, const Request& request, const
 }
 
 /// Returns the choice by all requested methods.
-Choice BestChoice(const QuantizeOptions& options, const Request& request, const Group& group) {
+Choice BestChoice(const QuantizeOptions& options, const Request& request, const Group& group,
+                  int threads) {
   const auto inputs = static_cast<std::size_t>(group.inputs());
   std::vector<float> weights(group.weights.begin(), group.weights.end());
   Choice choice;
@@ -188,7 +189,7 @@ Choice BestChoice(const QuantizeOptions& options, const Request& request, const 
   for (std::size_t i = 0; i < inputs; ++i) importance[i] = gram[i * inputs + i];
   choice.steps = StepsOf(options, request, weights, group.inputs(), importance);
   choice.weights = RoundRows(weights, choice.steps, gram, ParseRounding(options.rounding),
-                             group.inputs() / request.group);
+                             group.inputs() / request.group, threads);
   if (corrects) choice.bias = MeanBias(group.moments, choice.weights);
   choice.error = group.moments.Error(choice.weights, choice.bias);
   return choice;
@@ -203,7 +204,7 @@ struct Solution {
 
 Solution Solve(const QuantizeOptions& options, const Request& request,
                const std::vector<LinearMoments>& moments, const std::vector<float>& weights,
-               const std::vector<float>& bias, bool has_bias) {
+               const std::vector<float>& bias, bool has_bias, int threads) {
   Solution solution;
   double variance = std::numeric_limits<double>::min();
   const auto groups = std::ssize(moments);
@@ -213,7 +214,7 @@ Solution Solve(const QuantizeOptions& options, const Request& request,
                       .bias = Part(bias, g, std::ssize(bias) / groups),
                       .has_bias = has_bias};
     const Choice plain = PlainChoice(options, request, group);
-    Choice taken = BestChoice(options, request, group);
+    Choice taken = BestChoice(options, request, group, threads);
     if (!(taken.error <= plain.error)) taken = plain;
     solution.error_before += plain.error * group.moments.Variance();
     solution.error_after += taken.error * group.moments.Variance();
@@ -255,8 +256,9 @@ std::vector<std::string> InputsOf(const LayerFit& fit, const Graph& graph) {
 
 /// Fits one layer, whose input `so_far` computes. Enters its grid in `plan`, its constants in
 /// `graph` and its errors in `row`.
-void FitLayer(const QuantizeOptions& options, const LayerFit& fit, const MomentsOfLayer& moments,
+void FitLayer(const RoundingRun& rounding, const LayerFit& fit, const MomentsOfLayer& moments,
               const Graph& so_far, QuantizePlan& plan, Graph& graph, QuantizedLayer& row) {
+  const QuantizeOptions& options = rounding.options;
   WeightedLayer layer = fit.layer;
   layer.weight = graph.node(layer.node).inputs.at(1);
   const LinearForm form = FormOf(graph, layer);
@@ -268,13 +270,14 @@ void FitLayer(const QuantizeOptions& options, const LayerFit& fit, const Moments
   const int bits = static_cast<int>(row.bits);
   const Precision precision = plan.layers.at(row.name);
   const Request request = RequestFor(options, bits, precision, weights, form.inputs);
-  const Solution solution = Solve(options, request,
-                                  moments({.graph = graph,
-                                           .layer = layer,
-                                           .form = form,
-                                           .observed = so_far,
-                                           .inputs = InputsOf(fit, so_far)}),
-                                  weights, {bias_values.begin(), bias_values.end()}, has_bias);
+  const Solution solution =
+      Solve(options, request,
+            moments({.graph = graph,
+                     .layer = layer,
+                     .form = form,
+                     .observed = so_far,
+                     .inputs = InputsOf(fit, so_far)}),
+            weights, {bias_values.begin(), bias_values.end()}, has_bias, rounding.run.threads);
   row.error_before = solution.error_before;
   row.error_after = solution.error_after;
   if (has_bias) {
@@ -336,7 +339,7 @@ void RoundWeights(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph,
             QuantizedLayer& row = *row_of(fit.layer);
             done[row.name] = plan.layers.at(row.name);
             const Graph so_far = QuantizedSoFar(rounding, layers, done, row.name, plan, graph);
-            FitLayer(options, fit, moments, so_far, plan, graph, row);
+            FitLayer(rounding, fit, moments, so_far, plan, graph, row);
           },
       .changed = [&] { return QuantizedSoFar(rounding, layers, plan.layers, "", plan, graph); }};
   RefitLayers(refit, fits, progress);

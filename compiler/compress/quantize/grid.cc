@@ -9,6 +9,7 @@
 #include <Eigen/Core>
 
 #include "compiler/base/error.h"
+#include "compiler/base/parallel.h"
 #include "compiler/compress/prune/inverse_factor.h"
 
 namespace msc {
@@ -20,6 +21,7 @@ using Order = std::vector<Eigen::Index>;
 
 constexpr float kLeastScale = std::numeric_limits<float>::min();
 /// Limit of the sweeps of the descent, which normally ends much earlier.
+constexpr double kWorkForThreads = 1e7;
 constexpr int kMaxSweeps = 100;
 /// Fractions of a range that are tried for the best scale: 20/100 to 100/100.
 constexpr int kCandidates = 100;
@@ -211,7 +213,7 @@ std::int64_t ZeroPointOf(const WeightStep& step, int bits) {
 
 std::vector<float> RoundRows(std::span<const float> rows, std::span<const WeightStep> steps,
                              std::span<const double> gram, WeightRounding rounding,
-                             std::int64_t groups) {
+                             std::int64_t groups, int threads) {
   Check(!steps.empty() && rows.size() % steps.size() == 0 && std::ssize(steps) % groups == 0,
         "rows are all of one length");
   const auto inputs = static_cast<Eigen::Index>(rows.size() / steps.size()) * groups;
@@ -225,13 +227,11 @@ std::vector<float> RoundRows(std::span<const float> rows, std::span<const Weight
     order = ByMoment(moments);
     factor = InverseFactor(moments, order);
   }
-  // Rows are independent: they share inputs, and the square error is the sum over rows.
-  std::vector<float> rounded;
-  rounded.reserve(rows.size());
-  for (std::size_t r = 0; r < steps.size() / per_row; ++r) {
-    const float* weights = rows.data() + static_cast<std::int64_t>(r) * inputs;
+  std::vector<float> rounded(rows.size());
+  const auto round = [&](std::size_t r) {
+    const std::int64_t first = static_cast<std::int64_t>(r) * inputs;
     const auto own = steps.subspan(r * per_row, per_row);
-    Row row(weights, inputs, own);
+    Row row(rows.data() + first, inputs, own);
     // A factor that is not finite means that the moments have no inverse even with damping.
     if (rounding != WeightRounding::kNearest && factor.allFinite()) {
       Row other = row;
@@ -241,9 +241,15 @@ std::vector<float> RoundRows(std::span<const float> rows, std::span<const Weight
     if (rounding == WeightRounding::kDescent) row.Descend(moments);
     for (Eigen::Index i = 0; i < inputs; ++i) {
       const float scale = own[static_cast<std::size_t>(i / (inputs / groups))].scale;
-      rounded.push_back(static_cast<float>(row.LevelAt(i)) * scale);
+      rounded[static_cast<std::size_t>(first + i)] = static_cast<float>(row.LevelAt(i)) * scale;
     }
-  }
+  };
+  // Rows are independent: they share inputs, and the square error is the sum over rows. A thread
+  // costs more than it gains on a few rows of few inputs.
+  const std::size_t count = steps.size() / per_row;
+  const double work = static_cast<double>(rows.size()) * static_cast<double>(inputs);
+  const bool alone = rounding == WeightRounding::kNearest || work < kWorkForThreads;
+  ForEachOnThreads(alone ? 1 : threads, count, round);
   return rounded;
 }
 

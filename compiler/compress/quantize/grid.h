@@ -58,7 +58,8 @@ enum class WeightRounding : std::uint8_t {
 /// the sum of (w x - w' x)^2 over the samples x is small. `steps` has one grid per row, or one for
 /// each of `groups` equal stretches of a row, row by row. `gram` is the matrix of the inputs'
 /// second moments, [inputs, inputs], symmetric; kNearest does not read it. Returns w' as floats,
-/// level * scale. Neither kGptq nor kDescent gives a larger sum than kNearest.
+/// level * scale, the same for any number of threads. Neither kGptq nor kDescent gives a larger sum
+/// than kNearest.
 ///
 /// kGptq is optimal brain quantization in a fixed order, by the Cholesky factor of the inverse of
 /// `gram`; inputs with large moments come first, and a hundredth of the mean diagonal is added to
@@ -69,7 +70,7 @@ enum class WeightRounding : std::uint8_t {
 [[nodiscard]] std::vector<float> RoundRows(std::span<const float> rows,
                                            std::span<const WeightStep> steps,
                                            std::span<const double> gram, WeightRounding rounding,
-                                           std::int64_t groups = 1);
+                                           std::int64_t groups = 1, int threads = 1);
 
 /// Rows of inputs and rows of weights, both [.., inputs].
 struct Product {

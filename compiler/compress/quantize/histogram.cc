@@ -1,6 +1,10 @@
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/compress/quantize/quantize.h"
@@ -51,26 +55,51 @@ void StreamingHistogram::Grow(double magnitude) {
 }
 
 void StreamingHistogram::Add(std::span<const float> values) {
-  float largest = 0.0F;
+  // Magnitudes of floats are ordered as their bits are, those that are not finite come last.
+  constexpr std::uint32_t kInfinity = 0x7f800000U;
+  const auto magnitude_bits = [](float value) {
+    return std::bit_cast<std::uint32_t>(value) & 0x7fffffffU;
+  };
+  std::uint32_t largest = 0;
   for (const float value : values) {
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+    const std::uint32_t bits = magnitude_bits(value);
+    largest = std::max(largest, bits < kInfinity ? bits : 0U);
   }
-  Grow(largest);
+  Grow(std::bit_cast<float>(largest));
   // Both are powers of two, so the product below is exact, and the right bin is chosen.
   const double per_width = limit_ > 0 ? static_cast<double>(bins_.size()) / limit_ : 0.0;
+  float least = count_ == 0 ? std::numeric_limits<float>::infinity() : min_;
+  float most = count_ == 0 ? -std::numeric_limits<float>::infinity() : max_;
+  std::uint64_t zeros = 0;
+  std::uint64_t not_finite = 0;
+  // Neighbours are often alike: counted in the same table, each would wait for the one before.
+  std::vector<std::uint64_t> odd(bins_.size(), 0);
+  std::uint64_t* here = bins_.data();
+  std::uint64_t* other = odd.data();
   for (const float value : values) {
-    if (!std::isfinite(value)) {
-      ++not_finite_;
+    if (magnitude_bits(value) >= kInfinity) {
+      ++not_finite;
       continue;
     }
-    min_ = count_ == 0 ? value : std::min(min_, value);
-    max_ = count_ == 0 ? value : std::max(max_, value);
-    ++count_;
-    zeros_ += value == 0.0F ? 1 : 0;
-    // ceil - 1 puts an upper edge into the bin below it: bins are open on the left.
-    const double place = std::ceil(std::abs(static_cast<double>(value)) * per_width);
-    ++bins_[place < 1 ? 0 : static_cast<std::size_t>(place) - 1];
+    least = std::min(least, value);
+    most = std::max(most, value);
+    zeros += value == 0.0F ? 1 : 0;
+    // An upper edge belongs to the bin below it: bins are open on the left.
+    const double place = std::abs(static_cast<double>(value)) * per_width;
+    const auto floor = static_cast<std::int64_t>(place);
+    const bool is_edge = static_cast<double>(floor) == place && floor > 0;
+    ++here[floor - (is_edge ? 1 : 0)];
+    std::swap(here, other);
   }
+  for (std::size_t i = 0; i < odd.size(); ++i) bins_[i] += odd[i];
+  const std::uint64_t finite = values.size() - not_finite;
+  if (finite > 0) {
+    min_ = least;
+    max_ = most;
+  }
+  count_ += finite;
+  zeros_ += zeros;
+  not_finite_ += not_finite;
 }
 
 float StreamingHistogram::Percentile(double fraction) const {
