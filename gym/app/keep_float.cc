@@ -25,7 +25,7 @@ constexpr std::int64_t kRoughSamples = 16;
 /// calibration.
 constexpr double kShare = 0.75;
 /// CPU time of this process, so that a busy machine does not change the result.
-constexpr double kMostRankingSeconds = 90;
+constexpr double kMostRankingSeconds = 45;  ///< a thread
 
 double CpuSeconds() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
@@ -115,7 +115,7 @@ FloatLayers KeepMore(const KeepFloatInput& input, const KeptFloat& kept, Judging
               " left";
     }
     line.Show(text);
-    return CpuSeconds() - cpu_began < kMostRankingSeconds;
+    return CpuSeconds() - cpu_began < kMostRankingSeconds * input.threads;
   };
   return ChooseFloatLayers(task);
 }

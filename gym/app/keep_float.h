@@ -24,6 +24,7 @@ struct KeepFloatInput {
   BothEnds ends;         ///< of the model
   double most_work = 1;  ///< share of the layers' work that may stay in f32
   cost::Guard guard;
+  int threads = 1;  ///< that run the models
 };
 
 /// Layers that stay in f32, and the samples on which that was decided.
@@ -41,8 +42,8 @@ struct KeptFloat {
 
 /// Returns which layers stay in f32: ends of the model where that pays (ChooseFloatEnds), and as
 /// many others as bring all losses of the guard, on calibration samples, to three quarters of their
-/// bounds, or as `most_work` admits. Shows its progress; ranks layers for at most 90 seconds of CPU
-/// time.
+/// bounds, or as `most_work` admits. Shows its progress; ranks layers for at most 45 seconds of CPU
+/// time a thread.
 [[nodiscard]] KeptFloat KeepFloat(const KeepFloatInput& input);
 
 /// Returns which layers stay in f32 and why: a line for the ends and one for others. Empty if all

@@ -14,6 +14,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/base/parallel.h"
 #include "compiler/codegen/cpp/isa.h"
 #include "compiler/ir/sample_axes.h"
 #include "compiler/pipeline/batch.h"
@@ -23,6 +24,7 @@
 #include "compiler/pipeline/tool_rules.h"
 #include "cost/track/finite.h"
 #include "gym/app/command.h"
+#include "gym/app/float_ends.h"
 #include "gym/app/layer_views.h"
 #include "gym/app/layer_weights.h"
 #include "gym/app/not_finite.h"
@@ -57,7 +59,9 @@ struct Options {
   std::vector<std::string> layers;          ///< as NAME=PRECISION or NAME=BITS
   std::string rules;
   std::string keep_f32;  ///< "auto", "enough" or "none"; empty: auto if bits are the default
-  CalibrationRun run;
+  CalibrationRun run;    ///< as it is deployed
+  bool threads_given = false;
+  CalibrationRun fitting;  ///< that decides and fits; see SetFitting
   SampleOptions samples;
   SpeedOptions speed;
   std::string out;
@@ -83,6 +87,16 @@ void ReadLayers(const std::vector<std::string>& texts, QuantizeOptions& options)
                       "': write --layer NAME=PRECISION (f32, bf16, int8) or NAME=BITS (2 to 8)");
     }
   }
+}
+
+/// Work of a run below which more threads cost more than they gain.
+constexpr double kFlopsForThreads = 1e8;
+
+/// Sets the run that decides and fits: it has all cores unless a number of threads is given.
+void SetFitting(Options& options, const Graph& graph, const std::vector<Tensor>& inputs) {
+  options.fitting = options.run;
+  if (options.threads_given || FindEnds(graph, inputs).flops < kFlopsForThreads) return;
+  options.fitting.threads = CoreCount();
 }
 
 /// Compiles the quantized model for the sizes of these inputs.
@@ -159,7 +173,7 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
   sensitivity.samples = judge.samples();
   Strategy all = model.strategy;
   if (!(plain == options.quantize)) {
-    all = QuantizeModel(graph, base, samples, plain, options.run, targets).strategy;
+    all = QuantizeModel(graph, base, samples, plain, options.fitting, targets).strategy;
     sensitivity.calibration = samples.count();
   }
   ProgressLine line;
@@ -246,15 +260,30 @@ Graph ReadGraph(Options& options) {
   return graph;
 }
 
-/// Compares the quantized model with f32 on the test samples, and layer by layer if that is wanted.
-void JudgeOnTest(const Options& options, const Graph& graph, const Strategy& base,
-                 const SampleSource& samples, const QuantizedModel& model, const Graph& applied,
-                 QuantizeReport& report) {
-  const TargetRegistry targets = MakeTargets();
+/// The test samples, and what compares models with f32 on them.
+struct OnTest {
+  TestSamples samples;
+  TestJudge judge;
+};
+
+/// Opens the test samples, if there are any, and runs the f32 model on them: labels and limits that
+/// do not fit its outputs are refused before anything that takes long.
+std::optional<OnTest> OpenOnTest(const Options& options, const Graph& graph,
+                                 const TargetRegistry& targets) {
+  if (options.samples.test_images.empty()) return std::nullopt;
   const TestSamples test = OpenTest(options.samples, graph);
-  const TestJudge judge(test, graph, options.run, targets, options.samples.judged);
-  PrintForms(judge.forms());
-  const LookedAt looked = judge.Look(applied);
+  std::optional<OnTest> on_test{
+      {test, TestJudge(test, graph, options.fitting, targets, options.samples.judged)}};
+  PrintForms(on_test->judge.forms());
+  return on_test;
+}
+
+/// Compares the quantized model with f32 on the test samples, and layer by layer if that is wanted.
+void JudgeOnTest(const Options& options, const OnTest& test, const Graph& graph,
+                 const Strategy& base, const SampleSource& samples, const QuantizedModel& model,
+                 const Graph& applied, QuantizeReport& report) {
+  const TargetRegistry targets = MakeTargets();
+  const LookedAt looked = test.judge.Look(applied);
   report.quality = looked.judged;
   if (!looked.judged.failure.empty() && report.not_finite.empty()) {
     report.not_finite = NotFiniteOf(options, graph, model.strategy, looked.inputs, looked.outputs);
@@ -269,11 +298,11 @@ void JudgeOnTest(const Options& options, const Graph& graph, const Strategy& bas
     if (!options.strategy.empty()) {
       Strategy f32 = base;
       f32.quantize = {};
-      smaller.emplace(test, ApplyStrategy(graph, f32), options.run, targets,
+      smaller.emplace(test.samples, ApplyStrategy(graph, f32), options.fitting, targets,
                       options.samples.judged);
     }
     report.sensitivity =
-        MeasureSensitivity(options, graph, base, samples, smaller ? *smaller : judge, model);
+        MeasureSensitivity(options, graph, base, samples, smaller ? *smaller : test.judge, model);
   }
 }
 
@@ -286,6 +315,10 @@ void Quantize(Options options, AppContext& context) {
   if (!options.strategy.empty()) base = LoadStrategy(options.strategy);
   base.target = options.run.target;
   const auto samples = OpenCalibration(options.samples, graph, "");
+  const std::vector<Tensor> first =
+      InputsOfRows(LayoutOf(graph), samples->Read(0, BatchSize(graph, 1)));
+  SetFitting(options, graph, first);
+  const std::optional<OnTest> test = OpenOnTest(options, graph, targets);
   Decided decided;
   if (MayShift(options)) {
     options.quantize.scales.affine = true;
@@ -299,13 +332,11 @@ void Quantize(Options options, AppContext& context) {
                                                   .base = base,
                                                   .samples = *samples,
                                                   .targets = targets,
-                                                  .run = options.run,
+                                                  .run = options.fitting,
                                                   .judged = options.samples.judged},
                                                  open, options.quantize, decided);
   if (!options.scale_table.empty()) CheckScaleTable(model.strategy.quantize);
   const Graph applied = ApplyStrategy(graph, model.strategy);
-  const std::vector<Tensor> first =
-      InputsOfRows(LayoutOf(graph), samples->Read(0, BatchSize(graph, 1)));
   const Executable executable = Build(options, graph, model, first, targets);
   QuantizeReport report{.model = options.model,
                         .target = options.run.target,
@@ -320,9 +351,7 @@ void Quantize(Options options, AppContext& context) {
   if (Fit(first, executable)) {
     report.not_finite = NotFiniteOf(options, graph, model.strategy, first, executable.Run(first));
   }
-  if (!options.samples.test_images.empty()) {
-    JudgeOnTest(options, graph, base, *samples, model, applied, report);
-  }
+  if (test) JudgeOnTest(options, *test, graph, base, *samples, model, applied, report);
   if (!options.scale_table.empty()) {
     WriteScaleTable(model.strategy.quantize, options.scale_table);
   }
@@ -459,7 +488,9 @@ void AddQuantize(CLI::App& app, AppContext& context) {
   AddSetting(*command, "--target", options->run.target,
              "target that runs the model on the samples and deploys it; auto = the first that has "
              "8-bit kernels for this CPU");
-  AddThreadsOption(*command, options->run.threads, "number of threads of the target");
+  AddThreadsOption(*command, options->run.threads,
+                   "number of threads of the target; without it, 1, and all cores for what only "
+                   "decides and fits");
   AddSpeedOptions(*command, options->speed);
   command->add_option("--out", options->out,
                       "write the quantized model to this ONNX file, with Q/DQ nodes");
@@ -484,7 +515,10 @@ void AddQuantize(CLI::App& app, AppContext& context) {
       "Example:\n"
       "  mscgym quantize model.onnx --calibration train.npy --format npy --bits 4 --grid mse\n"
       "    --rounding descent --reconstruct --out w4a8.onnx --save-plan w4a8.json");
-  command->callback([options, &context] { Quantize(*options, context); });
+  command->callback([options, command, &context] {
+    options->threads_given = command->count("--threads") > 0;
+    Quantize(*options, context);
+  });
 }
 
 }  // namespace msc::gym

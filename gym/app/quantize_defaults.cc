@@ -108,7 +108,8 @@ class Deciding {
                                .plain = &plain,
                                .ends = Ends(),
                                .most_work = mode == KeepFloatMode::kHalf ? 0.5 : 1.0,
-                               .guard = input_.judged.guard});
+                               .guard = input_.judged.guard,
+                               .threads = input_.run.threads});
     for (const std::string& layer : decided_.kept->Names()) {
       options_.layers[layer] = Precision::kF32;
       options_.layer_bits.erase(layer);
