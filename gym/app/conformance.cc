@@ -48,8 +48,9 @@ void PrintTally(const std::string& name, const Tally& tally) {
               tally.skipped);
 }
 
-void Conformance(const Options& options, AppContext& context) {
+void Conformance(Options options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
+  options.target = TargetOf(options.target, targets);
   const Target* target = options.target == kInterpreter ? nullptr : &targets.Get(options.target);
   std::map<std::string, Tally> groups;
   Tally all;

@@ -239,6 +239,7 @@ void SolveWithGivenCosts(const Options& options, const TargetRegistry& targets, 
 void Partition(Options options, AppContext& context) {
   const Clock::time_point start = Clock::now();
   const TargetRegistry targets = MakeTargets();
+  for (std::string& target : options.targets) target = TargetOf(target, targets);
   options.targets = Checked(InOtherPrecisions(options.targets, options.or_in), targets);
   cost::RegionMeterOptions measuring = RegionMeterFor(context.self, options.threads);
   measuring.patience_ms = options.patience_ms;

@@ -51,7 +51,7 @@ struct Compiled {
 Compiled LoadCompiled(const Options& options) {
   Compiled model;
   if (!options.strategy.empty()) model.strategy = LoadStrategy(options.strategy);
-  if (!options.target.empty()) model.strategy.target = options.target;
+  if (!options.target.empty()) model.strategy.target = TargetOf(options.target, MakeTargets());
   model.graph = LoadModel(options.model, options.shapes);
   model.compile = {.threads = options.threads.value_or(1),
                    .bindings = BatchBindings(model.graph, BatchFor(model.graph, options.batch))};

@@ -119,7 +119,8 @@ std::vector<cost::TrackStage> CompiledStages(const Options& options, const Graph
   }
   std::vector<std::string> wanted = options.targets;
   if (wanted.empty() && options.artefacts.empty()) wanted.push_back(strategy.target);
-  for (const std::string& target : wanted) {
+  for (std::string& target : wanted) {
+    target = TargetOf(target, targets);
     Strategy there = strategy;
     if (target != strategy.target) RunAllOn(target, there);
     stages.push_back(cost::CompiledStage(graph, there, targets, compile));
