@@ -17,6 +17,7 @@
 #include "gym/search/host.h"
 #include "gym/search/model.h"
 #include "gym/search/prepare.h"
+#include "gym/search/registries.h"
 #include "gym/search/run_paths.h"
 
 namespace msc::gym {
@@ -84,7 +85,8 @@ void ReportSamples(const std::string& what, const cost::DatasetSamples& samples,
   std::istringstream lines(what + ": " + cost::FormatSummary(inputs, samples.count()));
   for (std::string line; std::getline(lines, line);) listener.ReportLine(line);
   for (const std::string& warning : cost::WarningsOf(inputs)) {
-    listener.Warn(what + ": " + warning);
+    std::string line = what;
+    listener.Warn(line.append(": ").append(warning));
   }
 }
 
@@ -103,13 +105,21 @@ const SampleSource& CalibrationSamples::Get() {
   return *samples_;
 }
 
+std::string FittingTarget(const std::string& target) {
+  const TargetRegistry targets = MakeTargets();
+  const bool compiles = targets.Get(target).facts().name == "native";
+  return compiles && targets.Find("onednn") != nullptr ? "onednn" : target;
+}
+
 CalibrationRun CalibrationRunOf(const SearchConfig& config) {
-  return {.target = config.target, .threads = config.threads, .batch = config.calibration.batch};
+  return {.target = FittingTarget(config.target),
+          .threads = config.threads,
+          .batch = config.calibration.batch};
 }
 
 FitOptions FitOptionsOf(const SearchConfig& config) {
   const auto& prune = config.section<PruneConfig>();
-  return {.target = config.target,
+  return {.target = FittingTarget(config.target),
           .threads = config.threads,
           .batch = config.calibration.batch,
           .reconstruct = prune.reconstruct,
@@ -184,8 +194,8 @@ UnsupportedOnTargets FindUnsupported(const Preparation& preparation,
     file = FromJsonText<UnsupportedFile>(ReadFile(path), "'" + path + "'");
     for (const std::string& target : other_targets) {
       if (file.others.contains(target)) continue;
-      throw UserError("'" + path + "' was made with a config without the target '" + target +
-                      "'; choose another --out");
+      std::string text = "'" + path + "' was made with a config without the target '";
+      throw UserError(text.append(target).append("'; choose another --out"));
     }
   } else {
     const Prepared& prepared = preparation.prepared;

@@ -39,6 +39,10 @@ class CalibrationSamples {
   std::optional<cost::DatasetSamples> samples_;
 };
 
+/// Returns the target that runs models in f32 on calibration samples: that of the search, but
+/// onednn for native, which would have a compiler build kernels, for seconds, for each pruned
+/// model and each of its parts that a fit runs.
+[[nodiscard]] std::string FittingTarget(const std::string& target);
 /// Returns how the model runs on calibration samples.
 [[nodiscard]] CalibrationRun CalibrationRunOf(const SearchConfig& config);
 /// Returns how candidates are fitted to the calibration samples.

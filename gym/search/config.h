@@ -43,7 +43,7 @@ struct QualityConfig {
   std::int64_t most_samples = 0;
   std::int64_t final_samples = 0;
   std::string finalists = "both";
-  std::int64_t batch = 50;
+  std::int64_t batch = 0;
   std::map<std::string, OutputForm> outputs;
   cost::MetricSpecs metrics;
   cost::Guard guard;
@@ -61,7 +61,9 @@ struct QualityConfig {
           "samples that finalists are judged on: all (trials may see them, too); others, which no "
           "trial may see; or both: all samples, and separately those that no trial may see",
           Within::OneOf({"all", "others", "both"}));
-    visit("batch", self.batch, "samples per call", Within{1, 65536});
+    visit("batch", self.batch,
+          "samples per call; 0 = 50, or 1 for native, which would compile kernels for both",
+          Within{0, 65536});
     visit("outputs", self.outputs,
           "what outputs are, by name, where the search finds it wrongly (it says what it finds): "
           "{\"probs\": {\"kind\": \"ctc\", \"axis\": 2}}; the keys are those of "

@@ -120,6 +120,7 @@ SearchOutcome RunSearch(const SearchConfig& asked, const SearchOptions& options,
   CheckSameEnv(options, config, paths);
   const bool resumes = options.resume || options.force_resume;
   SettleTarget(resumes ? &paths : nullptr, host.listener, config);
+  SettleBatch(config);
   return task.Run(config, options, host);
 }
 

@@ -1,5 +1,6 @@
 #include "gym/search/settle_target.h"
 
+#include <cstdint>
 #include <filesystem>
 
 #include "compiler/base/fields.h"
@@ -18,6 +19,12 @@ void SettleTarget(const RunPaths* resumed, SearchListener& listener, SearchConfi
     config.target = ChooseTarget(MakeTargets());
   }
   listener.AddNote("target: " + config.target + " (auto)");
+}
+
+void SettleBatch(SearchConfig& config) {
+  constexpr std::int64_t kUsual = 50;
+  if (config.quality.batch != 0) return;
+  config.quality.batch = MakeTargets().Get(config.target).facts().name == "native" ? 1 : kUsual;
 }
 
 }  // namespace msc::gym

@@ -12,4 +12,9 @@ namespace msc::gym {
 /// none.
 void SettleTarget(const RunPaths* resumed, SearchListener& listener, SearchConfig& config);
 
+/// Replaces 0 samples per call, on which candidates are judged, by a number that suits the target,
+/// which must be settled. `native` has kernels of its own for every size of a batch, and those for
+/// one sample are timed.
+void SettleBatch(SearchConfig& config);
+
 }  // namespace msc::gym

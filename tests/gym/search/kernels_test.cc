@@ -47,6 +47,7 @@ class SearchKernels : public testing::Test {
     prepared_.targets = MakeTargets();
     for (const char* tensor : {"x", "r1", "r2", "f", "y"}) scales_[tensor] = {.scale = 0.5};
     config_.target = "native";
+    config_.quality.batch = 50;
     compress_.targets = {"reference"};
     compress_.pieces = 0;
     compress_.schedules = 3;

@@ -8,6 +8,7 @@
 #include "compiler/base/file.h"
 #include "compiler/base/temporary_folder.h"
 #include "compiler/pipeline/choose_target.h"
+#include "gym/search/calibration.h"
 #include "gym/search/registries.h"
 
 namespace msc::gym {
@@ -46,6 +47,28 @@ TEST(SettleTarget, LeavesTargetsAlone) {
   SettleTarget(nullptr, listener, config);
   EXPECT_EQ(config.target, "blas:library=xsmm");
   EXPECT_TRUE(listener.lines.empty());
+}
+
+TEST(SettleBatch, IsOneForKernelsOfOneSize) {
+  SearchConfig config;
+  config.target = "native";
+  SettleBatch(config);
+  EXPECT_EQ(config.quality.batch, 1);
+  config.quality.batch = 7;
+  SettleBatch(config);
+  EXPECT_EQ(config.quality.batch, 7);
+}
+
+TEST(SettleBatch, IsLargerElsewhere) {
+  SearchConfig config;
+  config.target = "reference";
+  SettleBatch(config);
+  EXPECT_EQ(config.quality.batch, 50);
+}
+
+TEST(FittingTarget, IsOnednnInsteadOfACompiler) {
+  EXPECT_EQ(FittingTarget("native"), "onednn");
+  EXPECT_EQ(FittingTarget("reference"), "reference");
 }
 
 }  // namespace
