@@ -28,6 +28,7 @@ struct AppContext {
 // One function per subcommand, in the .cc of the same name. It declares options and help, and the
 // callback that runs the subcommand. Both arguments outlive the parse.
 void AddSearch(CLI::App& app, AppContext& context);
+void AddOptimize(CLI::App& app, AppContext& context);
 void AddCompile(CLI::App& app, AppContext& context);
 void AddConformance(CLI::App& app, AppContext& context);
 void AddPrune(CLI::App& app, AppContext& context);

@@ -78,6 +78,7 @@ int Main(int argc, char** argv) {
   app.footer(
       "Examples:\n"
       "  mscgym inspect model.onnx\n"
+      "  mscgym optimize model.onnx --samples photos/ --time 10m\n"
       "  mscgym search experiments/quantize_fashion/config.json --out run\n"
       "  mpirun -n 3 mscgym search config.json --out run     a coordinator and two workers\n"
       "  mscgym search config.json --out run --resume        continue where it stopped\n"
@@ -94,6 +95,7 @@ int Main(int argc, char** argv) {
   const auto environment = [](const char* name) { return std::getenv(name); };
   context.under_mpi = cost::UnderMpi(environment);
   context.ranks_here = cost::RanksHere(environment);
+  AddOptimize(app, context);
   AddSearch(app, context);
   AddCompile(app, context);
   AddPrune(app, context);

@@ -39,8 +39,9 @@ std::string SignedPoints(double points) {
 }
 
 std::string ProgressText(const Progress& progress, std::chrono::duration<double> after) {
-  std::string text =
-      "[trial " + std::to_string(progress.done) + "/" + std::to_string(progress.total) + "]";
+  std::string text = "[trial " + std::to_string(progress.done) +
+                     (progress.total < kAnyTrials ? "/" + std::to_string(progress.total) : "") +
+                     "]";
   if (progress.best != nullptr) {
     const auto& metrics = progress.best->evaluation.metrics;
     const auto ratio = metrics.find("latency");

@@ -47,6 +47,9 @@ struct StudyOptions {
   std::map<Assignment, Evaluation> known = {};
 };
 
+/// The largest number of trials: something else ends them, such as the time.
+inline constexpr std::uint64_t kAnyTrials = 1000000000;
+
 /// Progress of a study, for a progress line.
 struct Progress {
   std::uint64_t done = 0;

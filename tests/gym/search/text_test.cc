@@ -62,6 +62,11 @@ TEST(ProgressText, SaysWhatIsKnown) {
             "[trial 3/50] best 2.000 ms (2.00x) acc 0.00 hv 0.125 | eta 00:01:01 | 1 failed");
 }
 
+TEST(ProgressText, LeavesOutANumberThatIsNone) {
+  const Progress progress{.done = 3, .total = kAnyTrials};
+  EXPECT_EQ(ProgressText(progress), "[trial 3] | eta unknown | 0 failed");
+}
+
 TEST(CountsText, CountsReasonsOfFailure) {
   StudyResult study;
   study.trials.resize(5);

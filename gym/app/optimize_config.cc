@@ -1,0 +1,245 @@
+#include "gym/app/optimize_config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "compiler/base/error.h"
+#include "compiler/base/formatted.h"
+#include "compiler/compress/prune/prune.h"
+#include "compiler/compress/quantize/quantize.h"
+#include "compiler/pipeline/choose_target.h"
+#include "cost/model/loss.h"
+#include "gym/app/limits.h"
+#include "gym/search/calibration.h"
+#include "gym/search/losses.h"
+#include "gym/search/model.h"
+#include "gym/search/registries.h"
+#include "gym/study/study.h"
+
+namespace msc::gym {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::int64_t kLeastSamples = 8;
+/// Samples that tell what outputs are and how long a sample takes.
+constexpr std::int64_t kLookedAt = 32;
+/// Time that judging a trial may take, as far as samples decide it.
+constexpr double kJudgeSeconds = 2;
+constexpr std::int64_t kLeastJudged = 64;
+constexpr std::int64_t kMostJudged = 1000;
+constexpr double kLeastSeconds = 20;
+/// Half of the interval of a trial's latency is a hundredth of the f32 model's time.
+constexpr double kLatencyWidth = 0.02;
+/// Limit where class numbers are known and nothing was asked for, in percent points.
+constexpr double kLostAccuracy = 0.5;
+
+std::string Absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+/// Returns the number of samples, all of which are read once.
+std::int64_t CountOf(const SampleOptions& samples, const Graph& graph, const std::string& images) {
+  return OpenSamples(samples.data, graph, images, "", 0)->count();
+}
+
+/// What a look at the f32 model shows.
+struct Look {
+  std::vector<std::string> losses;  ///< that the outputs have
+  OutputForms forms;
+  double seconds_a_sample = 0;
+};
+
+Look LookAt(const OptimizeRequest& request, const Graph& graph, cost::DataConfig judged,
+            const std::string& target) {
+  const TargetRegistry targets = MakeTargets();
+  judged.or_fewer = true;
+  TestSamples samples =
+      WithLabels(OpenSamples(judged, graph, judged.images, judged.labels, kLookedAt));
+  const std::int64_t count = samples.source->count();
+  const CalibrationRun run{.target = FittingTarget(target), .threads = request.threads};
+  JudgeOptions options = request.samples.judged;
+  options.metrics.clear();  // a search runs them
+  options.limits.clear();
+  const TestJudge judge(std::move(samples), graph, run, targets, options);
+  const auto began = Clock::now();
+  const cost::Quality same = judge.Judge(graph);
+  const std::chrono::duration<double> took = Clock::now() - began;
+  Look look{
+      .losses = {},
+      .forms = judge.forms(),
+      .seconds_a_sample = took.count() / static_cast<double>(std::max<std::int64_t>(count, 1))};
+  for (const auto& [loss, estimate] : same.Losses()) look.losses.push_back(loss);
+  return look;
+}
+
+bool Has(const Look& look, std::string_view loss) {
+  return std::ranges::find(look.losses, loss) != look.losses.end();
+}
+
+/// Returns the limits: those asked for, else what keeps a result from being suspicious.
+cost::QualityLimits LimitsFor(const OptimizeRequest& request, const Look& look,
+                              std::vector<std::string>& reasons) {
+  cost::QualityLimits limits = request.samples.judged.limits;
+  if (!limits.empty()) {
+    std::vector<std::string> known = look.losses;
+    for (const auto& [name, metric] : request.samples.judged.metrics) known.push_back(name);
+    CheckLimits(limits, known);
+    return limits;
+  }
+  const cost::Guard& guard = request.samples.judged.guard;
+  if (Has(look, cost::kDisagreement)) {
+    limits[std::string(cost::kDisagreement)] =
+        guard.disagreement.value_or(cost::kGuardDisagreement);
+  }
+  if (Has(look, cost::kRelativeError) && guard.relative_error > 0) {
+    limits[std::string(cost::kRelativeError)] = guard.relative_error;
+  }
+  if (Has(look, cost::kAccuracyDrop)) limits[std::string(cost::kAccuracyDrop)] = kLostAccuracy;
+  std::string text;
+  for (const auto& [loss, limit] : limits) {
+    text +=
+        (text.empty() ? "" : ", ") + cost::TitleOf(loss) + " at most " + FormatLoss(loss, limit);
+  }
+  reasons.push_back(text.empty() ? "no limit: give --limit LOSS=VALUE"
+                                 : "limits, since --limit gives none: " + text);
+  return limits;
+}
+
+/// Returns the loss that tells how near two models are before decisions change.
+std::string FineLossName(const Look& look) {
+  for (const auto loss : {cost::kDistillLoss, cost::kRelativeError, cost::kDisagreement}) {
+    if (Has(look, loss)) return std::string(loss);
+  }
+  return look.losses.empty() ? "" : look.losses.front();
+}
+
+ObjectiveConfig ObjectiveFor(const OptimizeRequest& request, const Look& look,
+                             std::vector<std::string>& reasons) {
+  ObjectiveConfig objective;
+  const std::string loss = FineLossName(look);
+  objective.minimize = {"latency"};
+  if (!loss.empty()) objective.minimize.push_back(loss);
+  for (const auto& [name, limit] : LimitsFor(request, look, reasons)) {
+    objective.subject_to[name] = limit;
+  }
+  if (request.faster) {
+    std::ranges::reverse(objective.minimize);
+    objective.subject_to["latency"] = 1 / *request.faster;
+    reasons.push_back(
+        Formatted("as little loss as possible at %.3g times the speed of f32", *request.faster));
+  }
+  return objective;
+}
+
+/// Returns the env that decides what can be decided. UserError if nothing can.
+std::string EnvFor(const Graph& graph, std::vector<std::string>& reasons) {
+  const PruneSpace space(graph);
+  const std::size_t layers = FindQuantizableLayers(graph).size();
+  const std::size_t groups = space.groups().size();
+  if (!space.fixed().empty()) {
+    const FixedLayer& fixed = space.fixed().front();
+    reasons.push_back("ruled out: channels of " + std::to_string(space.fixed().size()) +
+                      " layers stay, such as those of '" + fixed.layer + "': " + fixed.reason);
+  }
+  if (layers == 0 && groups == 0) {
+    throw UserError(
+        "nothing of this model can be compressed: it has no layer to quantize and no channels to "
+        "remove; mscgym partition may still make it faster");
+  }
+  std::string env = groups == 0 ? "quantize" : layers == 0 ? "prune" : "compress";
+  reasons.push_back("decides " +
+                    (layers > 0 ? "the precision of " + std::to_string(layers) + " layers"
+                                : std::string("no precision, as no layer can be quantized")) +
+                    " and " +
+                    (groups > 0 ? "the channels of " + std::to_string(groups) + " groups"
+                                : std::string("no channels, as none can be removed")) +
+                    " (env " + env + ", agent auto)");
+  return env;
+}
+
+/// Fills in which samples calibrate and which judge.
+void PlaceSamples(const OptimizeRequest& request, const Graph& graph, SearchConfig& config,
+                  std::vector<std::string>& reasons) {
+  const SampleOptions& samples = request.samples;
+  cost::DataConfig calibration = samples.data;
+  cost::DataConfig judged = samples.data;
+  judged.images = Absolute(samples.test_images);
+  for (const auto& [output, file] : samples.test_labels.files) {
+    const bool is_word = file == cost::kLabelFolders;
+    judged.labels.files[output] = is_word ? file : Absolute(file);
+  }
+  judged.alphabet = Absolute(samples.data.alphabet);
+  if (!samples.images.empty()) {
+    calibration.images = Absolute(samples.images);
+    config.calibration.samples.reset();
+  } else {
+    const SampleSplit split = Split(CountOf(samples, graph, samples.test_images));
+    // Files are often sorted by class, so that the first ones are not like the others.
+    const std::uint64_t order = samples.data.shuffle == 0 ? 1 : samples.data.shuffle;
+    calibration.images = judged.images;
+    calibration.shuffle = judged.shuffle = order;
+    config.calibration.samples = split.calibrate;
+    judged.first = samples.data.first + split.calibrate;
+    reasons.push_back(std::to_string(split.calibrate) + " samples in a random order calibrate, " +
+                      std::to_string(split.judge) + " others judge");
+  }
+  config.calibration.data = std::move(calibration);
+  config.quality.data = std::move(judged);
+}
+
+}  // namespace
+
+SampleSplit Split(std::int64_t count) {
+  if (count < kLeastSamples) {
+    throw UserError("there are " + std::to_string(count) + " samples; give at least " +
+                    std::to_string(kLeastSamples) +
+                    ", a few hundred for results that hold on others");
+  }
+  const std::int64_t calibrate = std::min(count / 4, kCalibrationSamples / 2);
+  return {.calibrate = calibrate, .judge = count - calibrate};
+}
+
+OptimizePlan PlanOptimize(const OptimizeRequest& request, Clock::time_point began) {
+  OptimizePlan plan;
+  SearchConfig& config = plan.config;
+  config.model = Absolute(request.model);
+  config.shapes = request.shapes;
+  config.threads = request.threads;
+  config.seed = request.seed;
+  config.trials = kAnyTrials;
+  config.latency.target_width = kLatencyWidth;
+  Graph graph = LoadModel(config.model, config.shapes);
+  PlaceSamplesOf(graph, request.samples.data,
+                 {request.samples.images, request.samples.test_images});
+  config.target = request.target == kAutoTarget ? ChooseTarget(MakeTargets()) : request.target;
+  config.env = EnvFor(graph, plan.reasons);
+  PlaceSamples(request, graph, config, plan.reasons);
+  const Look look = LookAt(request, graph, config.quality.data, config.target);
+  config.quality.outputs = request.samples.judged.outputs;
+  config.quality.metrics = request.samples.judged.metrics;
+  config.quality.guard = request.samples.judged.guard;
+  config.quality.samples =
+      std::clamp(static_cast<std::int64_t>(kJudgeSeconds / std::max(look.seconds_a_sample, 1e-9)),
+                 kLeastJudged, kMostJudged);
+  config.objective = ObjectiveFor(request, look, plan.reasons);
+  plan.reasons.push_back("target " + config.target +
+                         (request.target == kAutoTarget
+                              ? ", the first with 8-bit kernels for this CPU"
+                              : std::string()) +
+                         Formatted("; a sample takes %.3g ms in f32", 1e3 * look.seconds_a_sample));
+  const std::chrono::duration<double> spent = Clock::now() - began;
+  config.time_budget_s = request.seconds - spent.count();
+  if (config.time_budget_s < kLeastSeconds) {
+    throw UserError(
+        Formatted("--time is too short: looking at the model took %.0f s, and a search "
+                  "needs %.0f s more at least",
+                  spent.count(), kLeastSeconds));
+  }
+  return plan;
+}
+
+}  // namespace msc::gym
