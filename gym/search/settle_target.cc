@@ -6,6 +6,7 @@
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
 #include "compiler/pipeline/choose_target.h"
+#include "compiler/targets/spec.h"
 #include "gym/search/registries.h"
 
 namespace msc::gym {
@@ -24,7 +25,8 @@ void SettleTarget(const RunPaths* resumed, SearchListener& listener, SearchConfi
 void SettleBatch(SearchConfig& config) {
   constexpr std::int64_t kUsual = 50;
   if (config.quality.batch != 0) return;
-  config.quality.batch = MakeTargets().Get(config.target).facts().name == "native" ? 1 : kUsual;
+  // By the name alone: whether there is such a target is checked where the search is loaded.
+  config.quality.batch = ParseTargetSpec(config.target).name == "native" ? 1 : kUsual;
 }
 
 }  // namespace msc::gym
