@@ -40,18 +40,53 @@ double Damp(const Matrix& moments, double share) {
 struct LinearMoments::Sums {
   int threads = 1;
   std::int64_t count = 0;
-  Matrix xx;
+  Matrix xx;  ///< its lower triangle; of the rows that are not kept, as xy
   Matrix xy;
+  std::vector<float> x_rows;  ///< rows that are kept, [kept, inputs]
+  std::vector<float> y_rows;  ///< [kept, outputs]
+  std::int64_t kept = 0;
   Vector yy;  ///< by output
   Vector x;
   Vector y;
 
+  /// Adds rows to xx, and to xy unless `y_values` is nullptr.
+  void AddProductsOf(std::int64_t rows, const float* x_values, std::int64_t x_stride,
+                     const float* y_values, std::int64_t y_stride) {
+    if (xx.size() == 0) {
+      xx = Matrix::Zero(x.size(), x.size());
+      xy = Matrix::Zero(x.size(), y.size());
+    }
+    // A few rows at a time, so that a pair of panels stays in the cache.
+    constexpr std::int64_t kRows = 256;
+    for (std::int64_t first = 0; first < rows; first += kRows) {
+      const std::int64_t here = std::min(kRows, rows - first);
+      const Panels inputs(x_values + first * x_stride, here, x.size(), x_stride);
+      AddProducts(inputs, inputs, true, threads, xx.data());
+      if (y_values == nullptr) continue;
+      const Panels wanted(y_values + first * y_stride, here, y.size(), y_stride);
+      AddProducts(inputs, wanted, false, threads, xy.data());
+    }
+  }
+  /// Adds the rows that are kept to xx and xy, and keeps them no longer.
+  void Sum() {
+    if (kept == 0 && xx.size() > 0) return;
+    AddProductsOf(kept, x_rows.data(), x.size(), y_rows.data(), y.size());
+    x_rows = {};
+    y_rows = {};
+    kept = 0;
+  }
+
+  /// Returns the moments about zero, divided by the count.
+  [[nodiscard]] Matrix FullXX() {
+    Sum();
+    // The lower triangle alone is summed, which halves the work.
+    const Matrix full = xx.selfadjointView<Eigen::Lower>();
+    return full / static_cast<double>(std::max<std::int64_t>(count, 1));
+  }
   /// Returns the moments about the means, divided by the count.
-  [[nodiscard]] Matrix CentredXX() const {
+  [[nodiscard]] Matrix CentredXX() {
     const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
-    // Add computes the lower triangle only, which halves its work.
-    Matrix full = xx.selfadjointView<Eigen::Lower>();
-    return full / n - (x / n) * (x / n).transpose();
+    return FullXX() - (x / n) * (x / n).transpose();
   }
 
   [[nodiscard]] double Variance() const {
@@ -61,24 +96,117 @@ struct LinearMoments::Sums {
   }
 
   /// Returns the mean of |W x + b - y|^2 relative to the variance of y, from moments.
-  [[nodiscard]] double Error(const Matrix& w, const Vector& b) const {
+  [[nodiscard]] double Error(const Matrix& w, const Vector& b) {
     const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
     const Vector mean_y = y / n;
-    const Matrix full = xx.selfadjointView<Eigen::Lower>();
-    const double second =
-        ((w * full).cwiseProduct(w).sum() - 2 * w.cwiseProduct(xy.transpose()).sum() + yy.sum()) /
-            n +
-        b.squaredNorm() + 2 * b.dot(w * x) / n - 2 * b.dot(mean_y);
+    const Matrix full = FullXX();
+    const double second = (w * full).cwiseProduct(w).sum() +
+                          (yy.sum() - 2 * w.cwiseProduct(xy.transpose()).sum()) / n +
+                          b.squaredNorm() + 2 * b.dot(w * x) / n - 2 * b.dot(mean_y);
     // The terms of the expanded square cancel, so rounding may leave less than 0.
-    return std::max(second, 0.0) / std::max(Variance(), std::numeric_limits<double>::min());
+    return Relative(std::max(second, 0.0));
+  }
+  [[nodiscard]] double Relative(double mean_square) const {
+    return mean_square / std::max(Variance(), std::numeric_limits<double>::min());
+  }
+
+  /// A layer to fit, and how; see LinearMoments::Solve.
+  struct Problem {
+    const Matrix& old;  ///< [outputs, inputs]
+    const Vector& old_bias;
+    bool free_bias = false;
+    double ridge = 0;
+  };
+  struct Solution {
+    Matrix weights;
+    double error_before = 0;
+    double error_after = 0;
+  };
+  [[nodiscard]] Solution SolveFromSums(const Problem& problem);
+  [[nodiscard]] Solution SolveFromRows(const Problem& problem) const;
+  [[nodiscard]] Vector BiasFor(const Problem& problem, const Matrix& weights) const {
+    const auto n = static_cast<double>(count);
+    return problem.free_bias ? Vector(y / n - weights * (x / n)) : problem.old_bias;
   }
 };
+
+namespace {
+
+/// Solves left * result = right for a symmetric, nearly positive definite left, whose lower
+/// triangle is read.
+Matrix SolveSymmetric(const Matrix& left, const Matrix& right) {
+  const auto view = left.selfadjointView<Eigen::Lower>();
+  const auto factor = view.llt();
+  if (factor.info() == Eigen::Success) return factor.solve(right);
+  // LDL^T also works if rounding makes the smallest eigenvalues slightly negative.
+  return view.ldlt().solve(right);
+}
+
+}  // namespace
+
+LinearMoments::Sums::Solution LinearMoments::Sums::SolveFromSums(const Problem& problem) {
+  const auto n = static_cast<double>(count);
+  Matrix left = FullXX();
+  Matrix right = xy / n;
+  // With a free bias the optimum passes through the means, so moments about the means give the
+  // weights, and the bias follows from them.
+  if (problem.free_bias) {
+    left -= (x / n) * (x / n).transpose();
+    right -= (x / n) * (y / n).transpose();
+  } else {
+    right -= (x / n) * problem.old_bias.transpose();
+  }
+  // The ridge pulls towards the old weights instead of 0 (Tikhonov): directions without samples
+  // keep them.
+  const double damping = Damp(left, problem.ridge);
+  left.diagonal().array() += damping;
+  right += damping * problem.old.transpose();
+  Solution solution{.weights = SolveSymmetric(left, right).transpose()};
+  solution.error_before = Error(problem.old, problem.old_bias);
+  solution.error_after = Error(solution.weights, BiasFor(problem, solution.weights));
+  return solution;
+}
+
+// With fewer rows than inputs it is cheaper to solve for the rows: with the residual R = Y - X W^T
+// of the old weights, the change of W^T is X^T (X X^T / m + d I)^-1 R / m, and what remains of the
+// residual is d (X X^T / m + d I)^-1 R (Saunders, Gammerman, Vovk 1998, ridge regression in dual
+// variables).
+LinearMoments::Sums::Solution LinearMoments::Sums::SolveFromRows(const Problem& problem) const {
+  const Eigen::Index m = kept;
+  const Eigen::Index inputs = x.size();
+  const Eigen::Index outputs = y.size();
+  const auto rows = static_cast<double>(m);
+  Matrix centred = Eigen::Map<const Rows>(x_rows.data(), m, inputs).cast<double>();
+  if (problem.free_bias) centred.rowwise() -= (x / rows).transpose();
+  const Vector offset = problem.free_bias ? Vector(y / rows) : problem.old_bias;
+  Matrix made = Matrix::Zero(m, outputs);
+  const Panels by_input(centred.data(), inputs, m, m, 1);
+  AddProducts(by_input, Panels(problem.old.data(), inputs, outputs, outputs, 1), false, threads,
+              made.data());
+  Matrix residual = Eigen::Map<const Rows>(y_rows.data(), m, outputs).cast<double>() - made;
+  residual.rowwise() -= offset.transpose();
+  Matrix left = Matrix::Zero(m, m);
+  AddProducts(by_input, by_input, true, threads, left.data());
+  left /= rows;
+  // As Damp of the moments, whose diagonal has the same sum.
+  const double damping = std::max(problem.ridge * left.trace() / static_cast<double>(inputs),
+                                  std::numeric_limits<double>::min());
+  left.diagonal().array() += damping;
+  const Matrix solved = SolveSymmetric(left, residual);
+  Matrix change = Matrix::Zero(inputs, outputs);
+  AddProducts(Panels(centred.data(), m, inputs, 1, m), Panels(solved.data(), m, outputs, 1, m),
+              false, threads, change.data());
+  Solution solution{.weights = problem.old + change.transpose() / rows};
+  // The old bias adds its distance from the best one to each row of a residual without mean.
+  const Vector shift = BiasFor(problem, problem.old) - problem.old_bias;
+  solution.error_before = Relative(residual.squaredNorm() / rows + shift.squaredNorm());
+  solution.error_after = Relative(damping * damping * solved.squaredNorm() / rows);
+  return solution;
+}
 
 LinearMoments::LinearMoments(std::int64_t inputs, std::int64_t outputs, int threads)
     : sums_(std::make_unique<Sums>()) {
   sums_->threads = threads;
-  sums_->xx = Matrix::Zero(inputs, inputs);
-  sums_->xy = Matrix::Zero(inputs, outputs);
   sums_->yy = Vector::Zero(outputs);
   sums_->x = Vector::Zero(inputs);
   sums_->y = Vector::Zero(outputs);
@@ -93,42 +221,37 @@ std::int64_t LinearMoments::count() const {
 
 void LinearMoments::Add(std::int64_t count, const float* x, std::int64_t x_stride, const float* y,
                         std::int64_t y_stride) {
-  // A few rows at a time, so that a pair of panels stays in the cache.
-  constexpr std::int64_t kRows = 256;
-  for (std::int64_t first = 0; first < count; first += kRows) {
-    AddBlock(std::min(kRows, count - first), x + first * x_stride, x_stride,
-             y == nullptr ? nullptr : y + first * y_stride, y_stride);
-  }
-}
-
-void LinearMoments::AddBlock(std::int64_t count, const float* x, std::int64_t x_stride,
-                             const float* y, std::int64_t y_stride) {
-  const auto sum = [&](const float* rows, std::int64_t stride, Vector& into) {
-    into += RowsView(rows, count, into.size(), Eigen::OuterStride<>(stride))
-                .cast<double>()
-                .colwise()
-                .sum()
-                .transpose();
+  Sums& sums = *sums_;
+  const auto view = [&](const float* rows, std::int64_t stride, const Vector& one) {
+    return RowsView(rows, count, one.size(), Eigen::OuterStride<>(stride));
   };
-  const Panels inputs(x, count, sums_->x.size(), x_stride);
-  AddProducts(inputs, inputs, true, sums_->threads, sums_->xx.data());
-  sum(x, x_stride, sums_->x);
-  sums_->count += count;
-  if (y == nullptr) return;
-  const Panels wanted(y, count, sums_->y.size(), y_stride);
-  AddProducts(inputs, wanted, false, sums_->threads, sums_->xy.data());
-  sum(y, y_stride, sums_->y);
-  sums_->yy += RowsView(y, count, sums_->y.size(), Eigen::OuterStride<>(y_stride))
-                   .cast<double>()
-                   .colwise()
-                   .squaredNorm()
-                   .transpose();
+  const auto x_rows = view(x, x_stride, sums.x);
+  sums.x += x_rows.cast<double>().colwise().sum().transpose();
+  if (y != nullptr) {
+    const auto y_rows = view(y, y_stride, sums.y);
+    sums.y += y_rows.cast<double>().colwise().sum().transpose();
+    sums.yy += y_rows.cast<double>().colwise().squaredNorm().transpose();
+  }
+  const bool all_kept = sums.kept == sums.count;
+  sums.count += count;
+  if (y != nullptr && all_kept && sums.count <= sums.x.size()) {
+    const auto keep = [&](const float* rows, std::int64_t stride, const Vector& one,
+                          std::vector<float>& into) {
+      into.resize(into.size() + static_cast<std::size_t>(count * one.size()));
+      Eigen::Map<Rows>(into.data() + sums.kept * one.size(), count, one.size()) =
+          view(rows, stride, one);
+    };
+    keep(x, x_stride, sums.x, sums.x_rows);
+    keep(y, y_stride, sums.y, sums.y_rows);
+    sums.kept += count;
+    return;
+  }
+  sums.Sum();
+  sums.AddProductsOf(count, x, x_stride, y, y_stride);
 }
 
 std::vector<double> LinearMoments::Gram(About about) const {
-  const double n = static_cast<double>(std::max<std::int64_t>(sums_->count, 1));
-  Matrix gram = about == About::kMean ? sums_->CentredXX() : Matrix();
-  if (about == About::kZero) gram = Matrix(sums_->xx.selfadjointView<Eigen::Lower>()) / n;
+  const Matrix gram = about == About::kMean ? sums_->CentredXX() : sums_->FullXX();
   return {gram.data(), gram.data() + gram.size()};
 }
 
@@ -158,41 +281,23 @@ LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::spa
   const Eigen::Index inputs = sums_->x.size();
   const Eigen::Index outputs = sums_->y.size();
   Check(sums_->count > 0 && std::ssize(bias) == outputs, "Solve has samples and a bias an output");
-  const double n = static_cast<double>(sums_->count);
   const Matrix old = ToMatrix(weights, outputs, inputs);
   const Vector old_bias = Eigen::Map<const Eigen::VectorXf>(bias.data(), outputs).cast<double>();
-  const Vector mean_x = sums_->x / n;
-  const Vector mean_y = sums_->y / n;
-  Matrix xx = sums_->xx.selfadjointView<Eigen::Lower>();
-  xx /= n;
-  Matrix xy = sums_->xy / n;
-  Matrix left = xx;
-  Matrix right = xy;
-  // With a free bias the optimum passes through the means, so moments about the means give the
-  // weights, and the bias follows from them.
-  if (free_bias) {
-    left -= mean_x * mean_x.transpose();
-    right -= mean_x * mean_y.transpose();
-  } else {
-    right -= mean_x * old_bias.transpose();
-  }
-  // The ridge pulls towards the old weights instead of 0 (Tikhonov): directions without samples
-  // keep them.
-  const double damping = Damp(left, ridge);
-  left.diagonal().array() += damping;
-  right += damping * old.transpose();
-  // LDL^T also works if rounding makes the smallest eigenvalues slightly negative.
-  const Matrix solved = left.selfadjointView<Eigen::Lower>().ldlt().solve(right).transpose();
-  const Vector solved_bias = free_bias ? Vector(mean_y - solved * mean_x) : old_bias;
+  const Sums::Problem problem{
+      .old = old, .old_bias = old_bias, .free_bias = free_bias, .ridge = ridge};
+  const bool has_rows = sums_->kept == sums_->count;
+  const Sums::Solution found =
+      has_rows ? sums_->SolveFromRows(problem) : sums_->SolveFromSums(problem);
+  const Vector found_bias = sums_->BiasFor(problem, found.weights);
   Fit fit;
-  fit.error_before = sums_->Error(old, old_bias);
-  fit.error_after = sums_->Error(solved, solved_bias);
+  fit.error_before = found.error_before;
+  fit.error_after = found.error_after;
   // The ridge and rounding may make the solution worse on the samples; then the old weights stay.
-  const bool better = solved.allFinite() && fit.error_after <= fit.error_before;
+  const bool better = found.weights.allFinite() && fit.error_after <= fit.error_before;
   if (!better) fit.error_after = fit.error_before;
-  const Rows rows = (better ? solved : old).cast<float>();
+  const Rows rows = (better ? found.weights : old).cast<float>();
   fit.weights.assign(rows.data(), rows.data() + rows.size());
-  const Eigen::VectorXf narrow = (better ? solved_bias : old_bias).cast<float>();
+  const Eigen::VectorXf narrow = (better ? found_bias : old_bias).cast<float>();
   fit.bias.assign(narrow.data(), narrow.data() + narrow.size());
   return fit;
 }

@@ -12,7 +12,9 @@
 namespace msc {
 
 /// Second moments of the inputs of one linear map, and of its inputs with its wanted outputs. Takes
-/// at most 8 * (inputs + outputs)^2 bytes. Not thread-safe.
+/// at most 8 * (inputs + outputs)^2 bytes. As long as there are fewer rows than inputs, keeps the
+/// rows in place of the moments, which are computed when they are asked for: Solve needs them not.
+/// Not thread-safe.
 class LinearMoments {
  public:
   /// `threads` compute the sums, with the same result for any number.
@@ -52,8 +54,6 @@ class LinearMoments {
  private:
   friend class UnitElimination;
   struct Sums;
-  void AddBlock(std::int64_t count, const float* x, std::int64_t x_stride, const float* y,
-                std::int64_t y_stride);
   std::unique_ptr<Sums> sums_;
 };
 

@@ -50,6 +50,20 @@ Panels::Panels(const float* rows, std::int64_t count, std::int64_t columns, std:
   }
 }
 
+Panels::Panels(const double* values, std::int64_t rows, std::int64_t columns,
+               std::int64_t row_stride, std::int64_t column_stride)
+    : rows_(rows), columns_(columns) {
+  values_.resize(static_cast<std::size_t>(this->count() * rows_ * kWidth));
+  double* to = values_.data();
+  for (std::int64_t first = 0; first < columns_; first += kWidth) {
+    const std::int64_t here = std::min(kWidth, columns_ - first);
+    for (std::int64_t r = 0; r < rows_; ++r, to += kWidth) {
+      const double* const from = values + r * row_stride + first * column_stride;
+      for (std::int64_t c = 0; c < here; ++c) to[c] = from[c * column_stride];
+    }
+  }
+}
+
 void AddProducts(const Panels& a, const Panels& b, bool lower, int threads, double* sums) {
   Check(a.rows() == b.rows(), "products are of equally many rows");
   const auto add = [&](std::size_t panel) {

@@ -11,6 +11,10 @@ class Panels {
  public:
   /// Takes `count` rows of `columns` values, which are `stride` apart.
   Panels(const float* rows, std::int64_t count, std::int64_t columns, std::int64_t stride);
+  /// Takes `rows` rows of `columns` values. Value c of row r is values[r * row_stride + c *
+  /// column_stride].
+  Panels(const double* values, std::int64_t rows, std::int64_t columns, std::int64_t row_stride,
+         std::int64_t column_stride);
   [[nodiscard]] std::int64_t rows() const { return rows_; }
   [[nodiscard]] std::int64_t columns() const { return columns_; }
   /// Returns the panel of columns [kWidth i, kWidth (i + 1)): [rows, kWidth], with zeros behind the

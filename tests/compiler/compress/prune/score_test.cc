@@ -300,6 +300,45 @@ TEST(PruneLeastSquares, KeepsOldWeightsWhereSamplesSayNothing) {
 
 // Units of two inputs each; what is lost when one goes and the others make up for it, by solving
 // the smaller problem outright.
+TEST(LinearMoments, OfFewRowsGiveTheSameFitAsTheirSums) {
+  constexpr std::int64_t kInputs = 24;
+  constexpr std::int64_t kOutputs = 5;
+  for (const std::int64_t rows : {1, 7, 24, 25}) {
+    Rng rng(static_cast<std::uint64_t>(rows));
+    const auto random = [&](std::int64_t count) {
+      std::vector<float> values(static_cast<std::size_t>(count));
+      for (float& value : values) value = static_cast<float>(rng.Normal());
+      return values;
+    };
+    const std::vector<float> x = random(rows * kInputs);
+    const std::vector<float> y = random(rows * kOutputs);
+    const std::vector<float> old = random(kOutputs * kInputs);
+    const std::vector<float> bias = random(kOutputs);
+    LinearMoments kept(kInputs, kOutputs);
+    LinearMoments summed(kInputs, kOutputs);
+    for (LinearMoments* each : {&kept, &summed}) {
+      // In two parts, the second of which makes more rows than inputs in the last case.
+      each->Add(rows - rows / 2, x.data(), kInputs, y.data(), kOutputs);
+      each->Add(rows / 2, x.data() + (rows - rows / 2) * kInputs, kInputs,
+                y.data() + (rows - rows / 2) * kOutputs, kOutputs);
+    }
+    (void)summed.Gram(LinearMoments::About::kZero);  // the sums take the place of the rows
+    for (const bool free_bias : {false, true}) {
+      const LinearMoments::Fit a = kept.Solve(old, bias, free_bias, 1e-2);
+      const LinearMoments::Fit b = summed.Solve(old, bias, free_bias, 1e-2);
+      for (std::size_t i = 0; i < a.weights.size(); ++i) {
+        EXPECT_NEAR(a.weights[i], b.weights[i], 1e-5) << rows;
+      }
+      for (std::size_t i = 0; i < a.bias.size(); ++i) EXPECT_NEAR(a.bias[i], b.bias[i], 1e-5);
+      // One row has no variance, to which errors are relative.
+      if (rows == 1) continue;
+      EXPECT_NEAR(a.error_before, b.error_before, 1e-6 * b.error_before);
+      EXPECT_NEAR(a.error_after, b.error_after, 1e-6);
+      EXPECT_NEAR(summed.Error(a.weights, a.bias), a.error_after, 1e-5);
+    }
+  }
+}
+
 TEST(PruneElimination, MatchesTheErrorOfTheSmallerProblem) {
   Rng rng(4);
   const std::int64_t inputs = 8;
