@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,79 @@ float CeilFloat(double value) {
   return std::nextafter(near, std::numeric_limits<float>::infinity());
 }
 
+// Neighbours are often alike: counted in the same table, each would wait for the one before.
+constexpr std::size_t kTables = 4;
+
+/// Counts finite values in tables of `bins` bins, one behind the other. `per_width` is the power of
+/// two that gives a magnitude in widths of a bin, so products are exact.
+template <class T>
+void Count(std::span<const float> values, T per_width, std::size_t bins,
+           std::span<std::uint32_t> tables) {
+  // Bins are computed some at a time, by a loop without memory accesses that depend on values,
+  // which compilers turn into vector instructions.
+  constexpr std::size_t kBlock = 1024;
+  std::array<std::int32_t, kBlock> places;  // NOLINT(*-member-init): written before it is read
+  for (std::size_t first = 0; first < values.size(); first += kBlock) {
+    const std::span<const float> block =
+        values.subspan(first, std::min(kBlock, values.size() - first));
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      // An upper edge belongs to the bin below it: bins are open on the left.
+      const T place = std::abs(static_cast<T>(block[i])) * per_width;
+      const auto floor = static_cast<std::int32_t>(place);
+      places[i] = floor - ((static_cast<T>(floor) == place && floor > 0) ? 1 : 0);
+    }
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      ++tables[(i % kTables) * bins + static_cast<std::size_t>(places[i])];
+    }
+  }
+}
+
+/// What values span. Extents are found for some values at a time, by a loop over 32-bit integers,
+/// which compilers turn into vector instructions.
+struct Extent {
+  /// The bits of floats as integers in the order of the values, see KeyOf.
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  std::int32_t most = std::numeric_limits<std::int32_t>::min();
+  std::int32_t largest = 0;  ///< the magnitude's bits; not less than kInfinity: not all are finite
+  std::uint64_t zeros = 0;
+};
+
+/// Returns an integer that orders floats; it is its own inverse.
+std::int32_t KeyOf(std::int32_t bits) {
+  constexpr std::int32_t kMagnitude = 0x7fffffff;
+  return bits ^ ((bits >> 31) & kMagnitude);
+}
+
+float FloatOf(std::int32_t key) {
+  return std::bit_cast<float>(KeyOf(key)) + 0.0F;  // no negative zero
+}
+
+Extent ExtentOf(std::span<const float> values) {
+  constexpr std::size_t kBlock = 4096;
+  Extent extent;
+  for (std::size_t first = 0; first < values.size(); first += kBlock) {
+    std::int32_t zeros = 0;
+    for (const float value : values.subspan(first, std::min(kBlock, values.size() - first))) {
+      const auto bits = std::bit_cast<std::int32_t>(value);
+      const std::int32_t magnitude = bits & 0x7fffffff;
+      extent.least = std::min(extent.least, KeyOf(bits));
+      extent.most = std::max(extent.most, KeyOf(bits));
+      extent.largest = std::max(extent.largest, magnitude);
+      zeros += magnitude == 0 ? 1 : 0;
+    }
+    extent.zeros += static_cast<std::uint64_t>(zeros);
+  }
+  return extent;
+}
+
+std::vector<float> FiniteOf(std::span<const float> values) {
+  std::vector<float> finite;
+  for (const float value : values) {
+    if (std::isfinite(value)) finite.push_back(value);
+  }
+  return finite;
+}
+
 }  // namespace
 
 StreamingHistogram::StreamingHistogram(std::size_t bins) : bins_(bins, 0) {
@@ -55,51 +130,35 @@ void StreamingHistogram::Grow(double magnitude) {
 }
 
 void StreamingHistogram::Add(std::span<const float> values) {
-  // Magnitudes of floats are ordered as their bits are, those that are not finite come last.
-  constexpr std::uint32_t kInfinity = 0x7f800000U;
-  const auto magnitude_bits = [](float value) {
-    return std::bit_cast<std::uint32_t>(value) & 0x7fffffffU;
-  };
-  std::uint32_t largest = 0;
-  for (const float value : values) {
-    const std::uint32_t bits = magnitude_bits(value);
-    largest = std::max(largest, bits < kInfinity ? bits : 0U);
+  constexpr std::int32_t kInfinity = 0x7f800000;
+  const Extent extent = ExtentOf(values);
+  if (extent.largest >= kInfinity) {
+    const std::vector<float> finite = FiniteOf(values);
+    not_finite_ += values.size() - finite.size();
+    Add(finite);
+    return;
   }
-  Grow(std::bit_cast<float>(largest));
-  // Both are powers of two, so the product below is exact, and the right bin is chosen.
+  if (values.empty()) return;
+  Grow(std::bit_cast<float>(extent.largest));
+  min_ = count_ == 0 ? FloatOf(extent.least) : std::min(min_, FloatOf(extent.least));
+  max_ = count_ == 0 ? FloatOf(extent.most) : std::max(max_, FloatOf(extent.most));
+  zeros_ += extent.zeros;
+  count_ += values.size();
+
   const double per_width = limit_ > 0 ? static_cast<double>(bins_.size()) / limit_ : 0.0;
-  float least = count_ == 0 ? std::numeric_limits<float>::infinity() : min_;
-  float most = count_ == 0 ? -std::numeric_limits<float>::infinity() : max_;
-  std::uint64_t zeros = 0;
-  std::uint64_t not_finite = 0;
-  // Neighbours are often alike: counted in the same table, each would wait for the one before.
-  std::vector<std::uint64_t> odd(bins_.size(), 0);
-  std::uint64_t* here = bins_.data();
-  std::uint64_t* other = odd.data();
-  for (const float value : values) {
-    if (magnitude_bits(value) >= kInfinity) {
-      ++not_finite;
-      continue;
+  const bool is_float = per_width < std::numeric_limits<float>::max();
+  std::vector<std::uint32_t> tables(kTables * bins_.size());
+  constexpr std::size_t kMost = std::size_t{1} << 31U;  // what a table can count
+  for (std::size_t first = 0; first < values.size(); first += kMost) {
+    const auto part = values.subspan(first, std::min(kMost, values.size() - first));
+    std::ranges::fill(tables, 0);
+    if (is_float) {
+      Count(part, static_cast<float>(per_width), bins_.size(), tables);
+    } else {
+      Count(part, per_width, bins_.size(), tables);
     }
-    least = std::min(least, value);
-    most = std::max(most, value);
-    zeros += value == 0.0F ? 1 : 0;
-    // An upper edge belongs to the bin below it: bins are open on the left.
-    const double place = std::abs(static_cast<double>(value)) * per_width;
-    const auto floor = static_cast<std::int64_t>(place);
-    const bool is_edge = static_cast<double>(floor) == place && floor > 0;
-    ++here[floor - (is_edge ? 1 : 0)];
-    std::swap(here, other);
+    for (std::size_t i = 0; i < tables.size(); ++i) bins_[i % bins_.size()] += tables[i];
   }
-  for (std::size_t i = 0; i < odd.size(); ++i) bins_[i] += odd[i];
-  const std::uint64_t finite = values.size() - not_finite;
-  if (finite > 0) {
-    min_ = least;
-    max_ = most;
-  }
-  count_ += finite;
-  zeros_ += zeros;
-  not_finite_ += not_finite;
 }
 
 float StreamingHistogram::Percentile(double fraction) const {
