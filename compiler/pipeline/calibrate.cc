@@ -14,7 +14,7 @@ Calibrator ObserveActivations(const Graph& canonical, const SampleSource& sample
   const std::vector<std::string>& names = calibrator.tensors();
   const auto observe = [&](std::int64_t /*first*/, std::span<const Tensor> values) {
     // Each name has a histogram of its own.
-    ForEachOnThreads(run.threads, names.size(), [&](std::size_t i) {
+    ForEachOnThreads(run.Cores(), names.size(), [&](std::size_t i) {
       calibrator.Observe(names[i], values[i].Values<float>());
     });
   };

@@ -22,6 +22,9 @@
 namespace msc {
 namespace {
 
+/// Batches that the samples make, if there are so many samples: several run at once, on all cores.
+constexpr std::int64_t kLeastBatches = 8;
+
 bool AnyInt8(const QuantizePlan& plan) {
   return std::any_of(plan.layers.begin(), plan.layers.end(),
                      [](const auto& layer) { return layer.second == Precision::kInt8; });
@@ -95,14 +98,17 @@ Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
   result.fit.weights.clear();
   Graph plain = canonical;
   ApplyPrunePlan(strategy.prune, plain);
-  const CalibrationRun run{options.target, options.threads, options.batch};
+  const CalibrationRun run{
+      .target = options.target,
+      .threads = options.threads,
+      .batch = std::min(options.batch, std::max<std::int64_t>(1, samples.count() / kLeastBatches))};
   // If the target rejects the smaller model, the candidate fails; errors thrown below are not its
   // fault.
   Strategy f32;
   f32.target = options.target;
   const Result<Executable> built =
       Compile(plain, f32, registry,
-              {.threads = options.threads, .bindings = BatchBindings(plain, options.batch)});
+              {.threads = options.threads, .bindings = BatchBindings(plain, run.batch)});
   if (!built.ok()) return built.failure();
 
   // Each step sees the results of those before: weights after pruning, then scales, then rounded

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <set>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/base/parallel.h"
 #include "compiler/ir/extract.h"
 #include "compiler/ir/sample_axes.h"
 #include "compiler/passes/passes.h"
@@ -172,11 +171,15 @@ bool MayBeSizes(const Tensor& tensor) {
          (tensor.dtype() == DType::kI64 || tensor.dtype() == DType::kI32);
 }
 
-/// Returns whether what Sized makes of a part is the same for both lists of its inputs.
-bool SameBuild(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Tensor& x, const Tensor& y) {
-    return x.dims() == y.dims() && (!MayBeSizes(x) || std::ranges::equal(x.Raw(), y.Raw()));
-  });
+/// What Sized makes of a part depends on this of an input.
+struct BuildKey {
+  Dims dims;
+  Tensor sizes = {};  ///< of a list of sizes, its numbers
+  bool operator==(const BuildKey&) const = default;
+};
+
+BuildKey BuildKeyOf(const Tensor& input) {
+  return {.dims = input.dims(), .sizes = MayBeSizes(input) ? input : Tensor()};
 }
 
 /// Gives the inputs of a part the sizes of these tensors. Lists of sizes become constants.
@@ -193,70 +196,163 @@ Graph Sized(Graph part, const std::vector<Tensor>& given) {
 
 }  // namespace
 
+int CalibrationRun::CallsAtOnce() const {
+  constexpr int kMost = 8;
+  return calls > 0 ? calls : std::clamp(CoreCount() / std::max(threads, 1), 1, kMost);
+}
+
+/// The run of a part of a graph from the values of a store.
+class CachedActivations::Run {
+ public:
+  Run(Graph part, const Store& store, std::span<const std::string> values)
+      : part_(std::move(part)) {
+    const auto place_of = [&](const std::string& name) {
+      return static_cast<std::size_t>(std::ranges::find(store.names, name) - store.names.begin());
+    };
+    for (const ValueId input : part_.inputs()) {
+      inputs_.push_back(place_of(part_.value(input).name));
+    }
+    for (const std::string& name : values) {
+      const ValueId id = part_.FindValue(name);
+      const auto output = std::ranges::find(part_.outputs(), id);
+      Place place{.computed = id != kNoValue && output != part_.outputs().end()};
+      place.at = place.computed ? static_cast<std::size_t>(output - part_.outputs().begin())
+                                : place_of(name);
+      place.first = std::ranges::none_of(
+          places_, [&](const Place& earlier) { return earlier.Is(place); });
+      places_.push_back(place);
+    }
+  }
+
+  /// Makes the part ready for these inputs, which it was not made ready for before.
+  void Prepare(const std::vector<Tensor>& given, const CalibrationRun& run,
+               const TargetRegistry& registry) {
+    if (part_.outputs().empty() || IsBuiltFor(given)) return;
+    executable_.reset();  // free it before building the next one
+    executable_.emplace(CompilePart(Sized(part_, given), {}, run, registry));
+    built_for_.clear();
+    for (const Tensor& input : given) built_for_.push_back(BuildKeyOf(input));
+  }
+  /// Returns whether Prepare did what these inputs need.
+  [[nodiscard]] bool Suits(const std::vector<Tensor>& given) const {
+    return part_.outputs().empty() || IsBuiltFor(given);
+  }
+
+  /// Takes the inputs of the part out of the batch, until PutBack.
+  [[nodiscard]] std::vector<Tensor> TakeInputs(Batch& batch) const {
+    std::vector<Tensor> given;
+    given.reserve(inputs_.size());
+    for (const std::size_t place : inputs_) given.push_back(std::move(batch.values.at(place)));
+    return given;
+  }
+  void PutBack(std::vector<Tensor> given, Batch& batch) const {
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      batch.values.at(inputs_[i]) = std::move(given[i]);
+    }
+  }
+  /// Returns the wanted values, computed ones and those of the batch, which lacks them afterwards
+  /// until PutBackSeen.
+  [[nodiscard]] std::vector<Tensor> TakeSeen(Batch& batch, std::vector<Tensor> given) const {
+    std::vector<Tensor> made = executable_ ? executable_->Run(given) : std::vector<Tensor>();
+    PutBack(std::move(given), batch);
+    std::vector<Tensor> seen(places_.size());
+    // From the back, as a value that is named several times is copied for all but its first name.
+    for (std::size_t i = places_.size(); i-- > 0;) {
+      Tensor& from = places_[i].computed ? made.at(places_[i].at) : batch.values.at(places_[i].at);
+      seen[i] = places_[i].first ? std::move(from) : from;
+    }
+    return seen;
+  }
+  void PutBackSeen(std::vector<Tensor> seen, Batch& batch) const {
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      if (places_[i].computed || !places_[i].first) continue;
+      batch.values.at(places_[i].at) = std::move(seen[i]);
+    }
+  }
+
+ private:
+  struct Place {
+    bool computed = false;
+    std::size_t at = 0;  ///< in what is computed, or in a batch
+    bool first = true;   ///< whether no earlier value has the same place
+    [[nodiscard]] bool Is(const Place& other) const {
+      return computed == other.computed && at == other.at;
+    }
+  };
+
+  [[nodiscard]] bool IsBuiltFor(const std::vector<Tensor>& given) const {
+    return executable_ && std::ranges::equal(built_for_, given, {}, {}, BuildKeyOf);
+  }
+
+  Graph part_;
+  std::vector<std::size_t> inputs_;  ///< place in a batch of each input of the part
+  std::vector<Place> places_;  ///< of each wanted value
+  std::optional<Executable> executable_;
+  std::vector<BuildKey> built_for_;
+};
+
 void CachedActivations::Cache(const Graph& graph, std::span<const std::string> values) {
   auto made = std::make_unique<Store>();
   made->names.assign(values.begin(), values.end());
-  Observe(graph, values, [&](std::int64_t first, std::span<const Tensor> seen) {
-    Batch& batch = made->batches.emplace_back(Batch{.first = first});
-    for (const Tensor& value : seen) {
-      batch.values.push_back({value.dtype(), value.dims(), made->end});
-      made->file.Write(made->end, value.Raw());
-      made->end += value.Raw().size();
-    }
+  const bool ran = RunFromStore(graph, values, [&](std::int64_t first, std::vector<Tensor> seen) {
+    made->batches.push_back({.first = first, .values = std::move(seen)});
+    return std::vector<Tensor>();  // the store is replaced
   });
+  if (!ran) {
+    ObserveValues(graph, values, samples_, run_, registry_,
+                  [&](std::int64_t first, std::span<const Tensor> seen) {
+                    made->batches.push_back(
+                        {.first = first, .values = {seen.begin(), seen.end()}});
+                  });
+  }
   store_ = std::move(made);
 }
 
 void CachedActivations::Observe(const Graph& graph, std::span<const std::string> values,
                                 const BatchVisitor& visit) {
-  std::optional<Graph> part;
-  if (store_ != nullptr) part = PartBetween(graph, store_->names, values);
-  if (!part) {
-    ObserveValues(graph, values, samples_, run_, registry_, visit);
-    return;
+  const bool ran = RunFromStore(graph, values, [&](std::int64_t first, std::vector<Tensor> seen) {
+    visit(first, seen);
+    return seen;
+  });
+  if (!ran) ObserveValues(graph, values, samples_, run_, registry_, visit);
+}
+
+bool CachedActivations::RunFromStore(const Graph& graph, std::span<const std::string> values,
+                                     const BatchTaker& take) {
+  if (store_ == nullptr) return false;
+  std::optional<Graph> part = PartBetween(graph, store_->names, values);
+  if (!part) return false;
+  Run run(*std::move(part), *store_, values);
+  std::vector<Batch>& batches = store_->batches;
+  const auto calls = static_cast<std::size_t>(run_.CallsAtOnce());
+  for (std::size_t first = 0; first < batches.size();) {
+    std::vector<std::vector<Tensor>> given = {run.TakeInputs(batches[first])};
+    try {
+      run.Prepare(given[0], run_, registry_);
+    } catch (const UserError&) {
+      // A part may lack what the whole graph knows; nothing was shown yet.
+      if (first > 0) throw;
+      run.PutBack(std::move(given[0]), batches[first]);
+      return false;
+    }
+    while (given.size() < calls && first + given.size() < batches.size()) {
+      Batch& next = batches[first + given.size()];
+      given.push_back(run.TakeInputs(next));
+      if (run.Suits(given.back())) continue;
+      run.PutBack(std::move(given.back()), next);
+      given.pop_back();
+      break;
+    }
+    std::vector<std::vector<Tensor>> seen(given.size());
+    ForEachOnThreads(run_.CallsAtOnce(), given.size(), [&](std::size_t i) {
+      seen[i] = run.TakeSeen(batches[first + i], std::move(given[i]));
+    });
+    for (std::vector<Tensor>& each : seen) {
+      Batch& batch = batches[first++];
+      run.PutBackSeen(take(batch.first, std::move(each)), batch);
+    }
   }
-  const auto place_of = [&](std::string_view name) {
-    return static_cast<std::size_t>(std::find(store_->names.begin(), store_->names.end(), name) -
-                                    store_->names.begin());
-  };
-  const auto read = [&](const Place& place) {
-    Tensor tensor(place.dtype, place.dims);
-    store_->file.Read(place.offset, tensor.MutableRaw());
-    return tensor;
-  };
-  std::optional<Executable> executable;
-  std::vector<Tensor> built_for;  // inputs of the executable, as far as it depends on them
-  for (const Batch& batch : store_->batches) {
-    std::vector<Tensor> given;
-    for (const ValueId input : part->inputs()) {
-      given.push_back(read(batch.values.at(place_of(part->value(input).name))));
-    }
-    if (!part->outputs().empty() && (!executable || !SameBuild(built_for, given))) {
-      executable.reset();  // free it before building the next one
-      try {
-        executable.emplace(CompilePart(Sized(*part, given), {}, run_, registry_));
-      } catch (const UserError&) {
-        // A part may lack what the whole graph knows; nothing was shown yet.
-        if (&batch != &store_->batches.front()) throw;
-        ObserveValues(graph, values, samples_, run_, registry_, visit);
-        return;
-      }
-      built_for = given;
-    }
-    const std::vector<Tensor> made = executable ? executable->Run(given) : std::vector<Tensor>();
-    std::vector<Tensor> seen;
-    std::size_t next = 0;
-    std::map<std::string_view, std::size_t> computed;
-    for (const ValueId output : part->outputs()) {
-      computed.emplace(part->value(output).name, next++);
-    }
-    for (const std::string& name : values) {
-      const auto found = computed.find(name);
-      seen.push_back(found == computed.end() ? read(batch.values.at(place_of(name)))
-                                             : made.at(found->second));
-    }
-    visit(batch.first, seen);
-  }
+  return true;
 }
 
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,
@@ -267,25 +363,36 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
   const Watched watched(canonical, values);
   const SampleLayout layout = LayoutOf(canonical);
   const std::optional<std::int64_t> fixed = FixedBatch(canonical);
+  const int calls = run.CallsAtOnce();
   for (std::int64_t begin = 0; begin < count;) {
     const std::int64_t end = samples.GroupEnd(begin);
     const std::int64_t batch = fixed.value_or(EvenBatch(end - begin, run.batch));
     if (batch > end - begin) RejectFew(batch, end - begin, end - begin < count);
     std::optional<Executable> executable;
-    std::int64_t size = 0;  // of the current batch
+    std::int64_t size = 0;  // of the current batches
     std::int64_t first = begin;
-    for (; first + (fixed ? batch : 1) <= end; first += size) {
+    while (first + (fixed ? batch : 1) <= end) {
       const std::int64_t next = std::min(batch, end - first);
-      const std::vector<Tensor> given =
-          InputsOfRows(layout, ReadFinite(canonical, samples, first, next));
+      std::vector<std::vector<Tensor>> given;
+      for (std::int64_t at = first; std::ssize(given) < calls && at + next <= end; at += next) {
+        given.push_back(InputsOfRows(layout, ReadFinite(canonical, samples, at, next)));
+      }
       if (!watched.computed().empty() && next != size) {
         executable.reset();  // free it before building the next one
-        executable.emplace(CompileFor(canonical, watched.computed(), run, registry, given));
+        executable.emplace(CompileFor(canonical, watched.computed(), run, registry, given[0]));
       }
       size = next;
-      visit(first,
-            watched.Seen(given, executable ? executable->Run(given) : std::vector<Tensor>()));
-      if (progress) progress(static_cast<double>(first + size) / static_cast<double>(count));
+      std::vector<std::vector<Tensor>> seen(given.size());
+      ForEachOnThreads(calls, given.size(), [&](std::size_t i) {
+        seen[i] = watched.Seen(given[i],
+                               executable ? executable->Run(given[i]) : std::vector<Tensor>());
+      });
+      for (std::vector<Tensor>& values_of_batch : seen) {
+        visit(first, values_of_batch);
+        values_of_batch.clear();
+        first += size;
+        if (progress) progress(static_cast<double>(first) / static_cast<double>(count));
+      }
     }
     // Samples that do not fill a batch are not run, but they must be finite as well.
     if (first < end) (void)ReadFinite(canonical, samples, first, end - first);

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "compiler/base/file.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/sample_source.h"
+#include "compiler/ir/tensor.h"
 #include "compiler/targets/target.h"
 
 namespace msc {
@@ -19,6 +19,16 @@ struct CalibrationRun {
   std::string target = "reference";  ///< computes the values, in f32
   int threads = 1;
   std::int64_t batch = 32;  ///< largest number of samples at a time
+  /// Batches that run at once, each on `threads` threads; 0: as many as the cores of this process
+  /// allow, up to 8, since each needs memory. What is observed does not depend on it.
+  int calls = 0;
+  /// Most bytes of activations that are kept in memory between runs of parts of a graph.
+  double cached_bytes = 512.0 * (1U << 20U);
+
+  /// Returns `calls`, or the number that it leaves to the cores.
+  [[nodiscard]] int CallsAtOnce() const;
+  /// Returns the number of threads for work between the calls.
+  [[nodiscard]] int Cores() const { return threads * CallsAtOnce(); }
 };
 
 using BatchVisitor = std::function<void(std::int64_t first, std::span<const Tensor> values)>;
@@ -29,15 +39,15 @@ using BatchVisitor = std::function<void(std::int64_t first, std::span<const Tens
 /// (see sample_axes.h). All samples are used: batches of a group have equal size if EvenBatch finds
 /// one, else the last batch is smaller, and the part is compiled again for it, as for each group.
 /// Only if the model fixes its batch, last samples that do not fill a batch are left out. Each
-/// batch is read once, in order, and freed before the next, so memory does not depend on the number
-/// of samples. Calls `progress` with the fraction done, in [0, 1]. UserError if the samples do not
+/// batch is read once, in order, and run.CallsAtOnce() of them are in memory at a time, so memory
+/// does not depend on the number of samples. Calls `progress` with the fraction done, in [0, 1]. UserError if the samples do not
 /// fit the model or contain a value that is not finite, possibly after some batches were visited.
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const SampleSource& samples, const CalibrationRun& run,
                    const TargetRegistry& registry, const BatchVisitor& visit,
                    const std::function<void(double)>& progress = {});
 
-/// Values of a graph over all samples, kept in a file, from which runs of the graph start once what
+/// Values of a graph over all samples, kept in memory, from which runs of the graph start once what
 /// computes these values does not change any more. The samples, the run and the registry outlive
 /// the object. Not thread-safe.
 class CachedActivations {
@@ -55,22 +65,24 @@ class CachedActivations {
   void Observe(const Graph& graph, std::span<const std::string> values, const BatchVisitor& visit);
 
  private:
-  /// Where a tensor lies in the file.
-  struct Place {
-    DType dtype = DType::kF32;
-    Dims dims;
-    std::uint64_t offset = 0;
-  };
   struct Batch {
     std::int64_t first = 0;
-    std::vector<Place> values = {};  ///< in the order of `names`
+    std::vector<Tensor> values = {};  ///< in the order of `names`
   };
   struct Store {
     std::vector<std::string> names;
     std::vector<Batch> batches = {};
-    ScratchFile file = {};
-    std::uint64_t end = 0;
   };
+  class Run;
+  /// Receives the values of a batch, and returns those that the batch had before, or none if the
+  /// store is not used any more.
+  using BatchTaker =
+      std::function<std::vector<Tensor>(std::int64_t first, std::vector<Tensor> values)>;
+
+  /// Runs what lies between the cached values and `values`. Returns false, without calling `take`,
+  /// if nothing is cached or `values` need more.
+  bool RunFromStore(const Graph& graph, std::span<const std::string> values,
+                    const BatchTaker& take);
 
   const SampleSource& samples_;
   const CalibrationRun& run_;

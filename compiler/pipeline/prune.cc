@@ -230,6 +230,7 @@ class Reconstruction {
         .run = options_.run,
         .registry = registry_,
         .seed = options_.seed,
+        .layers_a_stage = 1,
         .positions = [&](const LayerFit&) { return options_.positions; },
         .together = [&](std::span<const LayerFit> tasks) { return CountThatFit(tasks); },
         .wanted =

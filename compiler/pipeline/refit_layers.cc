@@ -25,11 +25,6 @@ std::vector<std::int64_t> Positions(const LayerRefit& refit, const LayerFit& fit
                        MixSeed({refit.seed, fit.number, static_cast<std::uint64_t>(first)}));
 }
 
-/// Number of layers after which activations are cached anew: a run of fewer layers takes about as
-/// long as it takes to compile them.
-constexpr std::size_t kLayersAStage = 8;
-constexpr double kMostCachedBytes = 1U << 30U;
-
 /// Returns the values of a graph that the layers and what follows them read, and that none of these
 /// change.
 std::vector<std::string> ValuesInFrontOf(const Graph& graph, std::span<const LayerFit> layers) {
@@ -72,13 +67,12 @@ double BytesOf(const Graph& graph, std::span<const std::string> names, std::int6
   return bytes * static_cast<double>(calls);
 }
 
-/// Caches what the layers read of the graphs before and after the changes so far.
-void CacheInFrontOf(const LayerRefit& refit, std::span<const LayerFit> layers,
-                    CachedActivations& original, CachedActivations& changed) {
+/// Caches what the layers read of a graph, unless that takes more than the run allows.
+void CacheInFrontOf(const LayerRefit& refit, std::span<const LayerFit> layers, const Graph& graph,
+                    CachedActivations& cached) {
   const std::vector<std::string> names = ValuesInFrontOf(refit.original, layers);
-  if (BytesOf(refit.original, names, refit.samples.count()) > kMostCachedBytes) return;
-  original.Cache(refit.original, names);
-  changed.Cache(refit.changed(), names);
+  if (BytesOf(refit.original, names, refit.samples.count()) > refit.run.cached_bytes) return;
+  cached.Cache(graph, names);
 }
 
 void KeepWanted(const LayerRefit& refit, std::span<const LayerFit> fits,
@@ -115,7 +109,7 @@ std::vector<LinearMoments> Moments(const LayerRefit& refit, const LayerFit& fit,
   const Node& node = changed.graph.node(changed.layer.node);
   std::vector<LinearMoments> moments;
   for (std::int64_t g = 0; g < form.groups; ++g) {
-    moments.emplace_back(form.inputs, form.outputs, refit.run.threads);
+    moments.emplace_back(form.inputs, form.outputs, refit.run.Cores());
   }
   std::size_t batch = 0;
   const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
@@ -150,12 +144,13 @@ void RefitLayers(const LayerRefit& refit, std::span<const LayerFit> layers,
   std::size_t start = 0;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (i > 0 && i % kLayersAStage == 0) {
-      CacheInFrontOf(refit, layers.subspan(i), original, changed);
+    if (i > 0 && i % refit.layers_a_stage == 0) {
+      CacheInFrontOf(refit, layers.subspan(i), refit.changed(), changed);
     }
     // Wanted outputs are kept for as many layers as fit in memory, which saves a run over the
     // samples for each layer.
     if (i == start + kept) {
+      if (i > 0) CacheInFrontOf(refit, layers.subspan(i), refit.original, original);
       start = i;
       kept = refit.together(layers.subspan(i));
       KeepWanted(refit, layers.subspan(i, kept), original, wanted);

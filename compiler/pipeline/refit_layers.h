@@ -34,6 +34,9 @@ struct LayerRefit {
   const CalibrationRun& run;
   const TargetRegistry& registry;
   std::uint64_t seed = 0;  ///< selects the positions
+  /// Layers after which the activations of the changed graph are cached anew. A run of fewer layers
+  /// starts nearer to them, and `changed` is asked for more often.
+  std::size_t layers_a_stage = 8;
   /// Returns the number of output positions per sample that a layer is fitted to.
   std::function<std::int64_t(const LayerFit&)> positions;
   /// Returns how many of these layers, from the first on, keep their wanted outputs at a time.
@@ -49,8 +52,8 @@ struct LayerRefit {
 
 /// Fits layers in order, each to what it computes in the original graph. One run of the original
 /// over the samples gives the wanted outputs of several layers; a run of the changed graph gives
-/// the inputs of each. Runs start from activations that were cached a few layers before, on disk,
-/// unless these take more than a gigabyte. Calls `progress` with the fraction done, in [0, 1].
+/// the inputs of each. Runs start from activations that were cached a few layers before, in memory,
+/// unless these take more than run.cached_bytes. Calls `progress` with the fraction done, in [0, 1].
 void RefitLayers(const LayerRefit& refit, std::span<const LayerFit> layers,
                  const std::function<void(double)>& progress);
 

@@ -277,7 +277,7 @@ void FitLayer(const RoundingRun& rounding, const LayerFit& fit, const MomentsOfL
                      .form = form,
                      .observed = so_far,
                      .inputs = InputsOf(fit, so_far)}),
-            weights, {bias_values.begin(), bias_values.end()}, has_bias, rounding.run.threads);
+            weights, {bias_values.begin(), bias_values.end()}, has_bias, rounding.run.Cores());
   row.error_before = solution.error_before;
   row.error_after = solution.error_after;
   if (has_bias) {

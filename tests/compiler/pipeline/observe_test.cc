@@ -174,6 +174,32 @@ TEST(CachedActivations, GiveWhatTheWholeGraphGives) {
   }
 }
 
+TEST(Observe, GivesTheSameForAnyNumberOfCallsAtOnce) {
+  const std::vector<std::string> values = {"x", "r1", "y", "r1"};
+  const Graph graph = Net("n");
+  const CountingSamples samples(11, {3});
+  const TargetRegistry targets = Targets();
+  Visits one_by_one;
+  ObserveValues(graph, values, samples, {.target = "reference", .batch = 2, .calls = 1}, targets,
+                one_by_one.Visitor());
+  for (const int calls : {2, 3, 8}) {
+    const CalibrationRun run{.target = "reference", .batch = 2, .calls = calls};
+    Visits seen;
+    ObserveValues(graph, values, samples, run, targets, seen.Visitor());
+    EXPECT_EQ(seen.first, one_by_one.first) << calls;
+    EXPECT_EQ(seen.bytes, one_by_one.bytes) << calls;
+    CachedActivations cached(samples, run, targets);
+    cached.Cache(graph, std::vector<std::string>{"x", "m1"});
+    cached.Cache(graph, std::vector<std::string>{"r1", "x"});
+    for (int again = 0; again < 2; ++again) {  // what is cached is there after it was seen
+      Visits from_cache;
+      cached.Observe(graph, values, from_cache.Visitor());
+      EXPECT_EQ(from_cache.first, one_by_one.first) << calls;
+      EXPECT_EQ(from_cache.bytes, one_by_one.bytes) << calls;
+    }
+  }
+}
+
 TEST(CachedActivations, MayBeSizesThatTheGraphReads) {
   Graph graph = ParseGraph(R"(graph net {
   input %x : f32[n,4]

@@ -399,7 +399,8 @@ TEST(PruneByTime, FindsTheLargestPlanThatIsFastEnough) {
 TEST(PruneCalibration, TakesAsMuchMemoryForManySamplesAsForFew) {
   const Graph graph = Net();
   const PruneSpace space(graph);
-  const PruneCalibration options{.run = {.target = "reference", .batch = 16}};
+  const PruneCalibration options{
+      .run = {.target = "reference", .batch = 16, .calls = 1, .cached_bytes = 0}};
   const CountingSamples first(48, {4, 6, 6});
   const CountingSamples few(48, {4, 6, 6});
   const CountingSamples many(768, {4, 6, 6});

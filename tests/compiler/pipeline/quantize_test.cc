@@ -562,12 +562,15 @@ TEST_F(Quantize, TakesAsMuchMemoryForManySamplesAsForFew) {
   fitted.rounding = "gptq";
   fitted.reconstruct = true;
   fitted.bits = 4;
+  CalibrationRun run = kRun;
+  run.calls = 1;
+  run.cached_bytes = 0;
   for (const QuantizeOptions& options : {plain, fitted}) {
     const CountingSamples first(48, {4, 6, 6});
     const CountingSamples few(48, {4, 6, 6});
     const CountingSamples many(768, {4, 6, 6});
     for (const CountingSamples* samples : {&first, &few, &many}) {  // the first run fills caches
-      (void)QuantizeModel(graph_, Base(), *samples, options, kRun, targets_);
+      (void)QuantizeModel(graph_, Base(), *samples, options, run, targets_);
       EXPECT_EQ(samples->most(), 32);  // for the hash; batches have 16
     }
     constexpr double kPlaces = 16384;  // where rows of each batch are kept: 16 bytes a layer
