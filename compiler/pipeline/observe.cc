@@ -218,8 +218,8 @@ class CachedActivations::Run {
       Place place{.computed = id != kNoValue && output != part_.outputs().end()};
       place.at = place.computed ? static_cast<std::size_t>(output - part_.outputs().begin())
                                 : place_of(name);
-      place.first = std::ranges::none_of(
-          places_, [&](const Place& earlier) { return earlier.Is(place); });
+      place.first =
+          std::ranges::none_of(places_, [&](const Place& earlier) { return earlier.Is(place); });
       places_.push_back(place);
     }
   }
@@ -286,7 +286,7 @@ class CachedActivations::Run {
 
   Graph part_;
   std::vector<std::size_t> inputs_;  ///< place in a batch of each input of the part
-  std::vector<Place> places_;  ///< of each wanted value
+  std::vector<Place> places_;        ///< of each wanted value
   std::optional<Executable> executable_;
   std::vector<BuildKey> built_for_;
 };
@@ -301,8 +301,7 @@ void CachedActivations::Cache(const Graph& graph, std::span<const std::string> v
   if (!ran) {
     ObserveValues(graph, values, samples_, run_, registry_,
                   [&](std::int64_t first, std::span<const Tensor> seen) {
-                    made->batches.push_back(
-                        {.first = first, .values = {seen.begin(), seen.end()}});
+                    made->batches.push_back({.first = first, .values = {seen.begin(), seen.end()}});
                   });
   }
   store_ = std::move(made);
@@ -384,8 +383,8 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
       size = next;
       std::vector<std::vector<Tensor>> seen(given.size());
       ForEachOnThreads(calls, given.size(), [&](std::size_t i) {
-        seen[i] = watched.Seen(given[i],
-                               executable ? executable->Run(given[i]) : std::vector<Tensor>());
+        seen[i] =
+            watched.Seen(given[i], executable ? executable->Run(given[i]) : std::vector<Tensor>());
       });
       for (std::vector<Tensor>& values_of_batch : seen) {
         visit(first, values_of_batch);

@@ -40,8 +40,9 @@ using BatchVisitor = std::function<void(std::int64_t first, std::span<const Tens
 /// one, else the last batch is smaller, and the part is compiled again for it, as for each group.
 /// Only if the model fixes its batch, last samples that do not fill a batch are left out. Each
 /// batch is read once, in order, and run.CallsAtOnce() of them are in memory at a time, so memory
-/// does not depend on the number of samples. Calls `progress` with the fraction done, in [0, 1]. UserError if the samples do not
-/// fit the model or contain a value that is not finite, possibly after some batches were visited.
+/// does not depend on the number of samples. Calls `progress` with the fraction done, in [0, 1].
+/// UserError if the samples do not fit the model or contain a value that is not finite, possibly
+/// after some batches were visited.
 void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const SampleSource& samples, const CalibrationRun& run,
                    const TargetRegistry& registry, const BatchVisitor& visit,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/base/error.h"
+#include "compiler/base/parallel.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/export_onnx.h"
@@ -56,11 +57,16 @@ Result<BuiltCandidate> BuildCandidate(const Graph& canonical, const Strategy& st
                         CountContents(lowered.graph).weight_bytes, LayoutOf(canonical)};
 }
 
-void ForEachBatch(BuiltCandidate& candidate, std::span<const Tensor> samples,
+int CallsAtOnce(int threads) {
+  constexpr int kMost = 8;
+  return std::clamp(CoreCount() / std::max(threads, 1), 1, kMost);
+}
+
+void ForEachBatch(const BuiltCandidate& candidate, std::span<const Tensor> samples, int calls,
                   const OnBatch& on_batch) {
   if (samples.empty()) throw UserError("there are no samples for the model");
   const std::int64_t total = samples[0].dims().at(0);
-  for (std::int64_t first = 0; first < total; first += candidate.batch) {
+  const auto run = [&](std::int64_t first) {
     std::vector<Tensor> batch;
     for (const Tensor& input : samples) batch.push_back(TakeBatch(input, first, candidate.batch));
     batch = InputsOfRows(candidate.layout, std::move(batch));
@@ -70,7 +76,19 @@ void ForEachBatch(BuiltCandidate& candidate, std::span<const Tensor> samples,
     if (count < candidate.batch) {
       for (Tensor& row : rows) row = Rows(row, 0, count);
     }
-    if (on_batch(first, rows) == BatchVerdict::kStop) return;
+    return rows;
+  };
+  const auto at_once = static_cast<std::int64_t>(std::max(calls, 1));
+  for (std::int64_t first = 0; first < total;) {
+    const std::int64_t rest = (total - first + candidate.batch - 1) / candidate.batch;
+    std::vector<std::vector<Tensor>> outputs(static_cast<std::size_t>(std::min(at_once, rest)));
+    ForEachOnThreads(calls, outputs.size(), [&](std::size_t i) {
+      outputs[i] = run(first + static_cast<std::int64_t>(i) * candidate.batch);
+    });
+    for (const std::vector<Tensor>& rows : outputs) {
+      if (on_batch(first, rows) == BatchVerdict::kStop) return;
+      first += candidate.batch;
+    }
   }
 }
 

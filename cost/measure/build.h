@@ -45,10 +45,15 @@ enum class BatchVerdict : unsigned char { kGoOn, kStop };
 /// Receives the outputs of samples `first` and following, `outputs.front().dims()[0]` of them.
 using OnBatch = std::function<BatchVerdict(std::int64_t first, std::span<const Tensor> outputs)>;
 
-/// Runs all samples, one [N, ...] per input, batch by batch, and passes on outputs [n, ...]. The
-/// last batch is padded with the last sample, and the outputs of the padding are cut off. UserError
-/// if samples do not fit the model, or an output does not count them as the layout says.
-void ForEachBatch(BuiltCandidate& candidate, std::span<const Tensor> samples,
+/// Returns how many batches may run at once, each on `threads` threads, on the cores that this
+/// process may use; at most 8, as each needs an arena.
+[[nodiscard]] int CallsAtOnce(int threads);
+
+/// Runs all samples, one [N, ...] per input, batch by batch, and passes on outputs [n, ...], in
+/// order. Up to `calls` batches run at once. The last batch is padded with the last sample, and the
+/// outputs of the padding are cut off. UserError if samples do not fit the model, or an output does
+/// not count them as the layout says.
+void ForEachBatch(const BuiltCandidate& candidate, std::span<const Tensor> samples, int calls,
                   const OnBatch& on_batch);
 
 }  // namespace msc::cost

@@ -100,7 +100,7 @@ std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, co
   const std::vector<OutputLabels> labels = LoadOutputLabels(context.folder, rows);
 
   std::optional<Failure> failure;
-  ForEachBatch(built, inputs, [&](std::int64_t first, std::span<const Tensor> outputs) {
+  const auto judge = [&](std::int64_t first, std::span<const Tensor> outputs) {
     const std::int64_t count = outputs.front().dims()[0];
     std::vector<Tensor> wanted;
     wanted.reserve(reference.size());
@@ -111,7 +111,8 @@ std::optional<Failure> AddRows(const Context& context, BuiltCandidate& built, co
     }
     if (!failure) keeper.Add(outputs);
     return failure ? BatchVerdict::kStop : BatchVerdict::kGoOn;
-  });
+  };
+  ForEachBatch(built, inputs, CallsAtOnce(context.folder.settings.threads), judge);
   return failure;
 }
 
@@ -156,14 +157,16 @@ Result<Outcome> MeasureQuality(const Context& context, const ChildRequest& reque
   if (failure) return *std::move(failure);
   keeper.Finish();
 
-  // Build again for one sample: its arena is the one that is reported.
-  auto single = Build(context, strategy, 1);
-  if (!single.ok()) return single.failure();
+  // The arena for one sample is the one that is reported.
+  if (built.value().batch != 1) {
+    built = Build(context, strategy, 1);
+    if (!built.ok()) return built.failure();
+  }
   Outcome outcome;
   outcome.quality = meter.Total();
   if (apart && seen > known) outcome.held_out = held_out.Total();
-  outcome.weight_bytes = single.value().weight_bytes;
-  outcome.peak_bytes = static_cast<std::int64_t>(single.value().executable.memory().arena_bytes);
+  outcome.weight_bytes = built.value().weight_bytes;
+  outcome.peak_bytes = static_cast<std::int64_t>(built.value().executable.memory().arena_bytes);
   return outcome;
 }
 
@@ -179,6 +182,7 @@ void FindChanged(const Context& context, const ChildRequest& request, ChildAnswe
   const RowRange rows{request.first, context.folder.samples - request.first};
   const std::vector<Tensor> reference = LoadReference(context.folder, rows);
   ForEachBatch(built.value(), LoadInputs(context.folder, rows),
+               CallsAtOnce(context.folder.settings.threads),
                [&](std::int64_t first, std::span<const Tensor> outputs) {
                  std::vector<Tensor> wanted;
                  for (const Tensor& output : reference) {

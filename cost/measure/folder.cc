@@ -239,7 +239,8 @@ std::vector<Tensor> ReferenceOutputs(const Preparation& preparation, const Targe
   }
   const Clock::time_point ready = Clock::now();
   std::vector<Tensor> outputs;
-  ForEachBatch(built.value(), samples.inputs,
+  const int calls = CallsAtOnce(settings.threads);
+  ForEachBatch(built.value(), samples.inputs, calls,
                [&](std::int64_t first, std::span<const Tensor> batch) {
                  if (outputs.empty()) {
                    for (const Tensor& part : batch) {
@@ -253,7 +254,8 @@ std::vector<Tensor> ReferenceOutputs(const Preparation& preparation, const Targe
                  return BatchVerdict::kGoOn;
                });
   if (time != nullptr) {
-    *time = {Milliseconds(ready - begin).count(), Milliseconds(Clock::now() - ready).count()};
+    const double run = Milliseconds(Clock::now() - ready).count();
+    *time = {Milliseconds(ready - begin).count(), run * calls};
   }
   return outputs;
 }

@@ -118,7 +118,7 @@ struct Preparation {
   std::function<void(const std::string& line)> say = nullptr;
 };
 
-/// Time to build the uncompressed model, and to run it on all samples.
+/// Time to build the uncompressed model, and to run it on all samples one call after the other.
 struct ReferenceTime {
   double build_ms = 0;
   double run_ms = 0;

@@ -1,5 +1,6 @@
 #include "gym/search/measuring.h"
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/hash.h"
+#include "compiler/base/parallel.h"
 #include "compiler/runtime/threads.h"
 #include "cost/cache/caching_evaluator.h"
 #include "cost/farm/coordinator.h"
@@ -17,12 +19,12 @@
 namespace msc::gym {
 namespace {
 
-/// Returns the cores of one worker, wrapping around if there are too few.
-std::vector<int> CoresOf(int worker, int threads) {
+/// Returns `count` cores of one worker, wrapping around if there are too few.
+std::vector<int> CoresOf(int worker, int count) {
   const std::vector<int> all = AllowedCores();
   std::vector<int> mine;
-  for (int i = 0; i < threads && i < static_cast<int>(all.size()); ++i) {
-    mine.push_back(all[static_cast<std::size_t>(worker * threads + i) % all.size()]);
+  for (int i = 0; i < count && i < static_cast<int>(all.size()); ++i) {
+    mine.push_back(all[static_cast<std::size_t>(worker * count + i) % all.size()]);
   }
   return mine;
 }
@@ -69,8 +71,11 @@ cost::LocalOptions LocalFor(const std::string& program, const std::string& run,
   cost::LocalOptions local;
   local.folder = paths.prepared();
   local.child = {program, "measure-child"};
-  local.quality_cores = CoresOf(worker.number, folder.settings.threads);
-  local.latency_cores = local.quality_cores;
+  const int threads = folder.settings.threads;
+  // What is not timed uses all cores that there are for a worker.
+  local.quality_cores =
+      CoresOf(worker.number, std::max(threads, CoreCount() / std::max(worker.of, 1)));
+  local.latency_cores = CoresOf(worker.number, threads);
   local.scratch = paths.At("scratch");
   local.memory_mb = cost::MemoryShareMb(worker.of);
   local.metric_environment = cost::MetricEnvironment(folder.settings.threads);
