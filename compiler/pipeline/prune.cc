@@ -134,16 +134,36 @@ UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, S
         elimination.AddReader(reader.moments[g], std::span(weights).subspan(g * part, part), units);
       }
     }
+    const auto into = scores.of_unit.begin() + static_cast<std::ptrdiff_t>(group.first_unit);
+    if (elimination.empty() && options.or_by_weights) {
+      const UnitScores by_weights = ScoreWeights(canonical, space, ScoreMethod::kL2, options.seed);
+      std::copy_n(by_weights.of_unit.begin() + static_cast<std::ptrdiff_t>(group.first_unit),
+                  group.units, into);
+      continue;
+    }
     if (elimination.empty()) {
       throw UserError("group '" + group.name +
                       "' is read by no layer whose weights could tell what a unit is worth; use "
                       "l1, l2 or fpgm");
     }
     const std::vector<double> found = elimination.Score(group, method);
-    std::copy(found.begin(), found.end(),
-              scores.of_unit.begin() + static_cast<std::ptrdiff_t>(group.first_unit));
+    std::copy(found.begin(), found.end(), into);
   }
   return scores;
+}
+
+double WorkOfObs(const Graph& canonical, const PruneSpace& space) {
+  double work = 0;
+  for (const WeightedLayer& layer : FindWeightedLayers(canonical)) {
+    const auto form = ReadLinearForm(canonical, layer);
+    if (!form) continue;
+    const auto inputs = static_cast<double>(form->inputs);
+    const auto units = static_cast<double>(space.Units(layer.weight, layer.in_axis).size());
+    if (units == 0) continue;
+    // An inverse, and a step of elimination with the inputs of each unit.
+    work += inputs * inputs * (inputs + units * static_cast<double>(form->taps));
+  }
+  return work;
 }
 
 namespace {

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
+#include <ranges>
 #include <sstream>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/codegen/cpp/isa.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/pipeline/prune.h"
 #include "compiler/pipeline/quantize.h"
@@ -71,6 +73,17 @@ std::function<void(double)> ProgressOf(SearchListener& listener, const char* wha
     listener.ReportProgress(std::string("[") + what + "] " +
                             std::to_string(static_cast<int>(100 * share)) + " %");
   };
+}
+
+/// Returns the score for a word of PruneConfig::score.
+ScoreMethod ScoreOf(const std::string& word, const SearchConfig& config, const Graph& graph,
+                    const PruneSpace& space) {
+  // Removing channels one by one finds a few percent better ones than judging each by itself, but
+  // takes minutes for the widest layers of a ResNet.
+  constexpr double kMostWork = 2e10;
+  if (word != "auto") return ParseScoreMethod(word);
+  if (config.calibration.data.images.empty()) return ScoreMethod::kL2;
+  return WorkOfObs(graph, space) <= kMostWork ? ScoreMethod::kObs : ScoreMethod::kEnergy;
 }
 
 [[noreturn]] void ThrowOfAnotherRun(const std::string& file) {
@@ -163,8 +176,8 @@ std::vector<double> ScoreUnits(const Preparation& preparation) {
   const auto& prune = config.section<PruneConfig>();
   const Graph& graph = *preparation.prepared.graph;
   const std::string path = preparation.paths.At("unit_scores.json");
-  const ScoreMethod method = ParseScoreMethod(prune.score);
   const PruneSpace space(graph);
+  const ScoreMethod method = ScoreOf(prune.score, config, graph, space);
   if (!NeedsCalibration(method)) return ScoreWeights(graph, space, method, config.seed).of_unit;
   const std::string hash = GraphHash(graph);
   if (std::filesystem::exists(path)) {
@@ -172,7 +185,9 @@ std::vector<double> ScoreUnits(const Preparation& preparation) {
     if (found.model_hash != hash || found.method != prune.score) ThrowOfAnotherRun(path);
     return std::move(found.scores);
   }
-  PruneCalibration calibration{.run = CalibrationRunOf(config), .positions = prune.positions};
+  PruneCalibration calibration{.run = CalibrationRunOf(config),
+                               .positions = prune.positions,
+                               .or_by_weights = prune.score == "auto"};
   if (method == ScoreMethod::kTaylor) {
     calibration.forms = cost::ChooseForms(graph, preparation.calibration.Get(), calibration.run,
                                           preparation.prepared.targets, config.quality.outputs);
@@ -184,6 +199,20 @@ std::vector<double> ScoreUnits(const Preparation& preparation) {
   WriteFileAtomic(path, ToJsonText(file, 1) + "\n");
   return std::move(scores.of_unit);
 }
+
+namespace {
+
+/// Returns whether bf16 may pay: where the CPU has no instructions for it, targets widen it to f32
+/// for every product, so that it saves bytes only.
+bool MayPayInBf16(const SearchConfig& config) {
+  if (DetectIsa().bf16) return true;
+  const auto is_bytes = [](const std::string& metric) { return metric.ends_with("_bytes"); };
+  const ObjectiveConfig& objective = config.objective;
+  return std::ranges::any_of(objective.minimize, is_bytes) ||
+         std::ranges::any_of(std::views::keys(objective.subject_to), is_bytes);
+}
+
+}  // namespace
 
 UnsupportedOnTargets FindUnsupported(const Preparation& preparation,
                                      const std::map<std::string, TensorScale>& scales,
@@ -199,8 +228,21 @@ UnsupportedOnTargets FindUnsupported(const Preparation& preparation,
     }
   } else {
     const Prepared& prepared = preparation.prepared;
+    const bool bf16 = MayPayInBf16(preparation.config);
+    if (!bf16) {
+      preparation.host.listener.ReportLine(
+          "bf16 is ruled out: this CPU has no instructions for it, so it would be slower than f32");
+    }
     const auto find = [&](const std::string& target) {
-      return FindUnsupportedPrecisions(*prepared.graph, scales, target, prepared.targets);
+      auto found = FindUnsupportedPrecisions(*prepared.graph, scales, target, prepared.targets);
+      if (bf16) return found;
+      for (const QuantizableLayer& layer : FindQuantizableLayers(*prepared.graph)) {
+        std::vector<Precision>& lacked = found[layer.name];
+        if (std::ranges::find(lacked, Precision::kBF16) == lacked.end()) {
+          lacked.push_back(Precision::kBF16);
+        }
+      }
+      return found;
     };
     file.layers = find(preparation.config.target);
     for (const std::string& target : other_targets) file.others[target] = find(target);

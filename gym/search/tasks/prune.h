@@ -19,7 +19,7 @@ namespace msc::gym {
 struct PruneConfig {
   static constexpr std::string_view kSection = "prune";
   static constexpr std::string_view kSectionHelp = "how channels are pruned";
-  std::string score = "l2";
+  std::string score = "auto";
   std::int64_t align = 8;
   std::vector<double> densities = {0.875, 0.75, 0.625, 0.5, 0.25};
   std::int64_t first_groups = 0;
@@ -30,8 +30,8 @@ struct PruneConfig {
     visit("score", self.score,
           "score that chooses which channels stay: a norm or distance of weights (l1, l2, fpgm), "
           "random, or the error on the calibration samples (energy, obs, and taylor, which uses "
-          "gradients)",
-          Within::OneOf({"l1", "l2", "fpgm", "random", "energy", "obs", "taylor"}));
+          "gradients); auto: obs, for models of wide layers energy, and l2 without samples",
+          Within::OneOf({"auto", "l1", "l2", "fpgm", "random", "energy", "obs", "taylor"}));
     visit("align", self.align,
           "layers keep a multiple of this number of channels; 0 = the search chooses 8, 16 or 1",
           Within{0, 4096});
