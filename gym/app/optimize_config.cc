@@ -60,7 +60,8 @@ Look LookAt(const OptimizeRequest& request, const Graph& graph, cost::DataConfig
   TestSamples samples =
       WithLabels(OpenSamples(judged, graph, judged.images, judged.labels, kLookedAt));
   const std::int64_t count = samples.source->count();
-  const CalibrationRun run{.target = FittingTarget(target), .threads = request.threads};
+  // One call at a time, which is timed.
+  const CalibrationRun run{.target = FittingTarget(target), .threads = request.threads, .calls = 1};
   JudgeOptions options = request.samples.judged;
   options.metrics.clear();  // a search runs them
   options.limits.clear();
