@@ -451,6 +451,7 @@ void MeasureFinalists(const SearchTask& task, const SearchConfig& config,
                   .trials = result.study.trials,
                   .samples = PlanSamples(config, evaluator.folder().samples, findings)};
   Judging judging{.ranked = RankTrials(in.objective, in.trials)};
+  RankBaseline(in.objective, in.trials, config.finalists, judging.ranked);
   std::vector<Judged> holding;
   const bool measured = Measure(in, judging, holding, findings) &&
                         (!task.starts_uncompressed() || !IsBestSlower(findings) ||

@@ -13,7 +13,8 @@
 namespace msc::gym {
 
 /// Judges the best trials again on the samples of PlanFinals (held_out.h), until enough of
-/// them (config.finalists) satisfy the limits or eight times as many were judged. Times those that
+/// them (config.finalists) satisfy the limits or eight times as many were judged; the best baseline
+/// is one of them (RankBaseline). Times those that
 /// do, together with the config's targets to compare with, and the exported best on these. If none
 /// satisfies the limits, times the nearest. Continues with more trials while none satisfies the
 /// constraints on time. If the best is slower than the uncompressed model, chooses the latter,

@@ -202,15 +202,48 @@ std::string ComparedLines(const Findings& findings, const std::vector<std::strin
   return rows;
 }
 
-/// Returns how the best compares with them, one line each.
+std::string SpeedText(const SpeedRatio& speed, const std::string& other) {
+  return Formatted("the best is %.2fx as fast as %s", speed.value, other.c_str()) +
+         Formatted(" (95 %%: %.2fx to %.2fx", speed.low, speed.high) +
+         (speed.significant() ? ")\n" : ", no significant difference)\n");
+}
+
+/// Returns how the best compares with the best baseline among the other finalists.
+std::string BaselineLines(const SearchResult& result) {
+  const Findings& findings = result.findings;
+  if (!findings.best) return "";
+  const auto baseline_of = [&](const Finalist& finalist) {
+    const auto trial = std::ranges::find(result.study.trials, finalist.trial, &Trial::number);
+    return trial == result.study.trials.end() ? "" : BaselineOf(*trial);
+  };
+  const auto latency_of = [](const Finalist& finalist) -> const cost::Latency* {
+    const bool timed = finalist.result.ok() && finalist.result.value().latency;
+    return timed ? &*finalist.result.value().latency : nullptr;
+  };
+  const Finalist& best = findings.finalists[*findings.best];
+  const std::string own = baseline_of(best);
+  std::string lines;
+  if (!own.empty()) {
+    lines = "the best is a baseline, " + own + ": the search found nothing better\n";
+  }
+  for (const Finalist& finalist : findings.finalists) {
+    const std::string name = baseline_of(finalist);
+    if (&finalist == &best || name.empty()) continue;
+    if (latency_of(best) == nullptr || latency_of(finalist) == nullptr) continue;
+    lines += SpeedText(SpeedAgainst(*latency_of(best), *latency_of(finalist)),
+                       name + (own.empty() ? ", the best without a search" : ""));
+    break;  // baselines come in the order of their rank
+  }
+  return lines;
+}
+
+/// Returns how the best compares with other targets, one line each.
 std::string AgainstLines(const Findings& findings) {
   std::string lines;
   for (const Compared& compared : findings.compared) {
     const auto speed = BestAgainst(findings, compared);
     if (!speed) continue;
-    lines += Formatted("the best is %.2fx as fast as %s", speed->value, WhatOf(compared).c_str()) +
-             Formatted(" (95 %%: %.2fx to %.2fx", speed->low, speed->high) +
-             (speed->significant() ? ")\n" : ", no significant difference)\n");
+    lines += SpeedText(*speed, WhatOf(compared));
   }
   return lines;
 }
@@ -282,7 +315,8 @@ std::string SummaryText(const SearchConfig& config, const RunPaths& paths,
     if (best.result.ok()) {
       const cost::Outcome& outcome = best.result.value();
       text << "with 95 % intervals: " << IntervalsText(outcome) << '\n'
-           << HeldOutLines(config, outcome) << AgainstLines(result.findings);
+           << HeldOutLines(config, outcome) << BaselineLines(result)
+           << AgainstLines(result.findings);
       text << SuspicionLines(SuspicionsOfBest(config, result.findings));
       if (IsSlower(outcome)) text << "the best is slower than the uncompressed model\n";
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "envs/common/evaluation.h"
@@ -24,6 +25,25 @@ std::vector<std::size_t> RankTrials(const Objective& objective, std::span<const 
   std::stable_sort(ranked.begin(), ranked.end(),
                    [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return ranked;
+}
+
+std::string BaselineOf(const Trial& trial) {
+  constexpr std::string_view kPrefix = "anchor:";
+  return trial.source.starts_with(kPrefix) ? trial.source.substr(kPrefix.size()) : "";
+}
+
+void RankBaseline(const Objective& objective, std::span<const Trial> trials, std::size_t most,
+                  std::vector<std::size_t>& ranked) {
+  const auto is_baseline = [&](std::size_t index) {
+    const Trial& trial = trials[index];
+    const bool changes = std::ranges::any_of(trial.assignment, [](auto choice) { return choice; });
+    return changes && !BaselineOf(trial).empty() && !trial.evaluation.failure &&
+           Violation(objective, trial.evaluation) <= 0;
+  };
+  const auto best = std::ranges::find_if(ranked, is_baseline);
+  if (most < 2 || best == ranked.end() || best - ranked.begin() < static_cast<std::ptrdiff_t>(most))
+    return;
+  std::rotate(ranked.begin() + static_cast<std::ptrdiff_t>(most) - 1, best, best + 1);
 }
 
 std::optional<std::size_t> NearestToLimits(const Objective& objective,

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cost/model/outcome.h"
@@ -15,6 +16,16 @@ namespace msc::gym {
 /// objectives in order; each assignment once.
 [[nodiscard]] std::vector<std::size_t> RankTrials(const Objective& objective,
                                                   std::span<const Trial> trials);
+
+/// Returns the name of the baseline that a trial tried, such as "int8"; empty if an agent or an
+/// earlier search proposed it.
+[[nodiscard]] std::string BaselineOf(const Trial& trial);
+
+/// Moves the best baseline that keeps the limits and compresses something to place `most` - 1 of
+/// the ranked trials, if it is not among so many already: what needs no search is measured beside
+/// what the search found. Does nothing if `most` < 2.
+void RankBaseline(const Objective& objective, std::span<const Trial> trials, std::size_t most,
+                  std::vector<std::size_t>& ranked);
 
 /// Returns the index of the evaluation that exceeds the limits least, of several the one with the
 /// best objectives, the first of equal ones. Absent and failed evaluations do not count.
