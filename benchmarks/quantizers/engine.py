@@ -23,9 +23,9 @@ def is_open(network):
     return not network.fixed and not network.shape
 
 
-def arrays_of(folder, name):
-    """The inputs of all test samples, in the model's order."""
-    found = np.load(networks.samples_file(folder, name, "test"), mmap_mode="r")
+def arrays_of(folder, name, part="test"):
+    """The inputs of all samples of a part, in the model's order."""
+    found = np.load(networks.samples_file(folder, name, part), mmap_mode="r")
     return [found[key] for key in found.files] if isinstance(found, np.lib.npyio.NpzFile) else [found]
 
 
@@ -46,20 +46,26 @@ def outputs(words, arrays, scratch):
     return [np.load(file) for file in sorted((scratch / "out").glob("output_*.npy"))]
 
 
-def main(folder, name, mscgym, target):
-    arrays, batches = arrays_of(folder, name), []
-    total, at = len(arrays[0]), 0
-    batch = BATCH if is_open(networks.NETWORKS[name]) else 1
-    while at < total:
-        count = min(batch, total - at)
+def joined(words_of_count, arrays, batch):
+    """Every output over all samples; words_of_count(N) is the `mscgym run` that takes N samples.
+
+    Arrays of another length than the first are the same for all.
+    """
+    batches, total = [], len(arrays[0])
+    for at in range(0, total, batch):
+        part = [np.ascontiguousarray(array[at:at + batch] if len(array) == total else array) for array in arrays]
         with tempfile.TemporaryDirectory() as scratch:
-            part = [np.ascontiguousarray(array[at:at + count]) for array in arrays]
-            batches.append(outputs(words_of(folder, name, mscgym, target, count), part, pathlib.Path(scratch)))
-        at += count
+            batches.append(outputs(words_of_count(len(part[0])), part, pathlib.Path(scratch)))
+    return [np.concatenate(parts) for parts in zip(*batches)]
+
+
+def main(folder, name, mscgym, target):
+    batch = BATCH if is_open(networks.NETWORKS[name]) else 1
+    found = joined(lambda count: words_of(folder, name, mscgym, target, count), arrays_of(folder, name), batch)
     target_folder = folder / name / "engine"
     target_folder.mkdir(exist_ok=True)
-    for i, parts in enumerate(zip(*batches)):
-        np.save(target_folder / f"output_{i}.npy", np.concatenate(parts))
+    for i, array in enumerate(found):
+        np.save(target_folder / f"output_{i}.npy", array)
     (target_folder / "run.json").write_text(json.dumps({"batch": batch}))
 
 

