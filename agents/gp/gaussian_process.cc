@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -11,8 +10,8 @@
 #define ARMA_DONT_USE_OPENMP
 #include <armadillo>
 
-#include <omp.h>
-
+#include "agents/common/amounts.h"
+#include "agents/gp/one_thread.h"
 #include "compiler/base/error.h"
 
 namespace msc::agents {
@@ -21,22 +20,8 @@ using gym::Assignment;
 
 namespace {
 
-/// Restricts a BLAS that is built on OpenMP to the calling thread for the lifetime of this object:
-/// matrices are small, results must not depend on the number of cores, and idle threads that spin
-/// would disturb measurements.
-class OneThread {
- public:
-  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-  ~OneThread() { omp_set_num_threads(before_); }
-
- private:
-  int before_;
-};
-
 struct Kernel {
-  double graded = 0;    // share of a decision's distance that grows with that of the indices
+  double graded = 0;    // share of a decision's distance that grows with that of the places
   double pooled = 0;    // share of the linear part common to decisions with the same choices
   double linear = 0.5;  // share of the linear part
   double rate = 3;      // decay rate of the exponential part
@@ -54,16 +39,19 @@ Columns ToColumns(std::span<const Assignment* const> points, std::size_t decisio
   return columns;
 }
 
-/// By decision: weight, number of choices, and the first decision with the same list of choices.
+/// By decision: weight, number of choices, places of the choices, and the first decision with the
+/// same list of choices. Places are 0 to the number of choices - 1: those of amounts by PlacesOf,
+/// those of names by index.
 struct Relevance {
   std::vector<double> weights;
   std::vector<std::size_t> choices;
+  std::vector<std::vector<double>> places;
   std::vector<std::size_t> alike;
 };
 
 /// Returns the weighted share of decisions that differ, for all pairs of points. The part `graded`
-/// of a decision's weight counts in proportion to the distance of the indices, in full only from
-/// the first choice to the last.
+/// of a decision's weight counts in proportion to the distance of the places, in full only from
+/// the first place to the last.
 arma::mat Distances(const Columns& a, std::span<const Assignment* const> b,
                     const Relevance& relevance, double graded) {
   const std::size_t count = a.front().size();
@@ -77,10 +65,12 @@ arma::mat Distances(const Columns& a, std::span<const Assignment* const> b,
       const double steps = static_cast<double>(std::max<std::size_t>(relevance.choices[d], 2) - 1);
       const double whole = (1 - graded) * relevance.weights[d];
       const double step = graded * relevance.weights[d] / steps;
+      const std::vector<double>& places = relevance.places[d];
+      const double place = places[static_cast<std::size_t>(choice)];
       const std::int32_t* const column = a[d].data();
       for (std::size_t i = 0; i < count; ++i) {
-        const std::int32_t apart = std::abs(column[i] - choice);
-        sums[i] += apart == 0 ? 0.0 : whole + step * apart;
+        const double apart = std::abs(places[static_cast<std::size_t>(column[i])] - place);
+        sums[i] += column[i] == choice ? 0.0 : whole + step * apart;
       }
     }
   }
@@ -107,7 +97,7 @@ arma::mat Given(std::span<const Assignment* const> points, const Relevance& rele
 }
 
 /// Returns the similarity of the effects of each two rows of Given: 1 for the same choice, else, as
-/// in Distances, by the share `graded` and the distance of the indices.
+/// in Distances, by the share `graded` and the distance of the places.
 arma::mat Likeness(const Relevance& relevance, double graded) {
   std::vector<std::pair<std::size_t, std::size_t>> rows;  // kind of decision, choice
   for (std::size_t d = 0; d < relevance.weights.size(); ++d) {
@@ -119,7 +109,8 @@ arma::mat Likeness(const Relevance& relevance, double graded) {
     for (std::size_t j = 0; j < i; ++j) {
       if (rows[i].first != rows[j].first) continue;
       const auto steps = static_cast<double>(relevance.choices[rows[i].first] - 1);
-      const auto apart = static_cast<double>(rows[i].second - rows[j].second);
+      const std::vector<double>& places = relevance.places[rows[i].first];
+      const double apart = std::abs(places[rows[i].second] - places[rows[j].second]);
       likeness(i, j) = likeness(j, i) = graded * (1 - apart / steps);
     }
   }
@@ -260,8 +251,14 @@ GaussianProcess::GaussianProcess(std::span<const gym::Decision> decisions,
   for (const gym::Decision& decision : decisions) {
     state.relevance.choices.push_back(decision.choices.size());
     const auto alike = std::find_if(decisions.begin(), decisions.end(), [&](const auto& other) {
-      return other.choices == decision.choices;
+      return other.choices == decision.choices && other.values == decision.values;
     });
+    std::vector<double>& places = state.relevance.places.emplace_back(PlacesOf(decision));
+    for (double& place : places) place *= static_cast<double>(decision.choices.size() - 1);
+    if (places.empty()) {
+      places.resize(decision.choices.size());
+      std::iota(places.begin(), places.end(), 0.0);
+    }
     state.relevance.alike.push_back(static_cast<std::size_t>(alike - decisions.begin()));
   }
   const double total = std::accumulate(relevance.begin(), relevance.end(), 0.0);

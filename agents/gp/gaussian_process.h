@@ -28,9 +28,10 @@ struct Prediction {
 ///
 /// d is the weighted share of decisions that differ, the weights being the relevances scaled to sum
 /// 1. Any two choices of a decision are equally distant or, if choices turn out to be ordered,
-/// mostly by the distance of their indices. g is what decisions with the same list of choices
-/// share, such as layers that gain from the same precision: the sum, over pairs of such decisions
-/// that take the same choice, of the product of their weights.
+/// mostly by the distance of their amounts (PlacesOf) or, for names, of their indices. g is what
+/// decisions with the same list of choices share, such as layers that gain from the same precision:
+/// the sum, over pairs of such decisions that take the same choice, of the product of their
+/// weights.
 ///
 /// The kind of distance, m, p, l and the noise variance are the point of a small grid with the
 /// largest marginal likelihood; s is the maximum-likelihood scale for them. Source: C. E. Rasmussen

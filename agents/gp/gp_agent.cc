@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
 #include <utility>
 
 #include "agents/common/additive_model.h"
@@ -23,14 +25,30 @@ using gym::TrialResult;
 
 namespace {
 
-constexpr std::size_t kStart = 3;        // trials needed before a process is fitted
-constexpr std::size_t kMaxPoints = 160;  // points of a process: the best and the latest
-constexpr double kWholeSpace = 1024;     // up to this size all assignments are candidates
-constexpr std::size_t kSample = 256;     // sample of the space, for the reference point
+constexpr std::size_t kStart = 3;         // trials needed before a process is fitted
+constexpr std::size_t kUnknownStart = 8;  // where nothing is known
+constexpr std::size_t kMaxPoints = 160;   // points of a process: the best and the latest
+constexpr double kWholeSpace = 1024;      // up to this size all assignments are candidates
+constexpr std::size_t kSample = 256;      // sample of the space, for the reference point
 constexpr double kLogHalf = -0.6931471805599453;
 
 bool SeeksFront(const gym::AgentSetup& setup) {
   return setup.objectives > 1 && setup.constraints == 0;
+}
+
+/// Returns whether the search is for one best answer without limits. Its objective is modelled by a
+/// MixedProcess, and failures by another one.
+bool SeeksLeast(const gym::AgentSetup& setup) {
+  return setup.objectives == 1 && setup.constraints == 0;
+}
+
+/// Returns how many trials are needed before a process is fitted. Where nothing is known, the first
+/// ones are random: a process that saw one region only stays there.
+std::size_t StartOf(const gym::AgentSetup& setup) {
+  const bool known = !setup.anchors.empty() || !setup.estimates.empty() || !setup.costs.empty() ||
+                     !setup.prior.cover_front.empty();
+  if (!SeeksLeast(setup) || known) return kStart;
+  return kUnknownStart;
 }
 
 /// The trials that processes are fitted to, and the worst objectives, which stand for those of
@@ -109,6 +127,8 @@ std::size_t AnyLargest(std::vector<double> log_gains, Rng& rng) {
 struct Expectation {
   std::vector<ValueProcess> objectives;
   std::vector<LimitProcess> limits;
+  /// Of 1 for trials with results and -1 for failed ones, if there are both.
+  std::optional<MixedProcess> success;
   /// Objectives of the feasible answers, known or believed.
   std::vector<std::vector<double>> feasible;
   /// Predicted medians of a sample of the space, by objective; empty for one objective.
@@ -125,6 +145,7 @@ void Expectation::Believe(const Assignment& proposal) {
     keeps = keeps && limit.LogChances({&at, 1})[0] >= kLogHalf;
     limit.Believe(proposal);
   }
+  if (success) success->Believe(proposal);
   std::vector<double> values;
   for (ValueProcess& objective : objectives) {
     values.push_back(objective.Median(proposal));
@@ -140,20 +161,42 @@ std::vector<const Assignment*> AddressesOf(const std::vector<Assignment>& assign
   return at;
 }
 
+/// Returns a process of the successes of trials; nothing if all or none failed.
+std::optional<MixedProcess> SuccessOf(const gym::AgentSetup& setup, const Points& points,
+                                      std::span<const double> relevance) {
+  std::vector<double> labels;
+  for (const TrialResult* told : points.trials) labels.push_back(told->failed ? -1 : 1);
+  const double sum = std::accumulate(labels.begin(), labels.end(), 0.0);
+  if (std::abs(sum) == static_cast<double>(labels.size())) return std::nullopt;
+  return MixedProcess(setup.decisions, points.at, labels, relevance);
+}
+
+/// Returns the shapes of processes that take turns. Where one best answer is sought, two kernels
+/// do: a search with one of them alone stays near a local optimum longer.
+std::vector<Shape> ShapesOf(const gym::AgentSetup& setup) {
+  if (SeeksLeast(setup)) return {Shape::kMixed, Shape::kAsTheyAre};
+  // Searches for one best answer under limits took longer with logarithms
+  // (benchmarks/agents/compare).
+  return {SeeksFront(setup) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre};
+}
+
 Expectation MakeExpectation(const gym::AgentSetup& setup,
                             const std::vector<std::vector<double>>& expected_relevance,
                             const std::vector<Assignment>& sample, const Points& points,
-                            const AdditiveModel& model) {
+                            const AdditiveModel& model, Shape shape) {
   Expectation expectation;
   const auto relevance = [&](std::size_t k) {
     return UpdatedRelevance(setup.decisions, expected_relevance[k], model.Ranges(k),
                             points.at.size());
   };
-  // Searches for one best answer took longer with logarithms (benchmarks/agents/compare).
-  const Shape shape = SeeksFront(setup) ? Shape::kMaybeLogarithms : Shape::kAsTheyAre;
   for (std::size_t k = 0; k < setup.objectives; ++k) {
-    expectation.objectives.emplace_back(shape, setup.decisions, points.at, ValuesOf(points, k),
-                                        relevance(k));
+    // A mixed process fits its rates, so only what was expected before is the prior of them.
+    expectation.objectives.emplace_back(
+        shape, setup.decisions, points.at, ValuesOf(points, k),
+        shape == Shape::kMixed ? expected_relevance[k] : relevance(k));
+  }
+  if (SeeksLeast(setup)) {
+    expectation.success = SuccessOf(setup, points, expected_relevance[0]);
   }
   for (std::size_t c = 0; c < setup.constraints; ++c) {
     std::vector<double> excesses;
@@ -180,7 +223,8 @@ Expectation MakeExpectation(const gym::AgentSetup& setup,
   return expectation;
 }
 
-/// Returns the logarithms of the expected improvements of the first objective.
+/// Returns the logarithms of the expected improvements of the first objective, or of its logarithm
+/// if that is modelled: there, improvements are relative to the distance from the floor.
 std::vector<double> LogImprovements(const Expectation& expectation,
                                     const std::vector<const Assignment*>& at) {
   double least = std::numeric_limits<double>::infinity();
@@ -189,7 +233,10 @@ std::vector<double> LogImprovements(const Expectation& expectation,
   }
   std::vector<double> gains;
   for (const Prediction& prediction : expectation.objectives[0].Predict(at)) {
-    gains.push_back(LogExpectedImprovement(prediction, least));
+    const bool logarithms = std::isfinite(prediction.floor);
+    gains.push_back(
+        LogExpectedImprovement({.mean = prediction.mean, .deviation = prediction.deviation},
+                               logarithms ? std::log(least - prediction.floor) : least));
   }
   return gains;
 }
@@ -218,11 +265,26 @@ std::vector<double> LogVolumes(const Expectation& expectation,
   return gains;
 }
 
+/// Returns the logarithms of the probabilities of success.
+std::vector<double> LogSuccesses(const MixedProcess& success,
+                                 const std::vector<const Assignment*>& at) {
+  // Labels are no normal values: where all neighbours succeeded, a failure is still possible.
+  constexpr double kDoubt = 0.3;
+  std::vector<double> chances;
+  for (const Prediction& expected : success.Predict(at)) {
+    const double deviation = std::hypot(expected.deviation, kDoubt);
+    chances.push_back(LogNormalProbability(expected.mean / deviation));
+  }
+  return chances;
+}
+
 /// Returns the logarithm of the criterion for each candidate: the expected improvement of the
 /// first objective or of the hypervolume, times the probability that every constraint is kept.
 /// Only the probability counts while no feasible answer is known. Under constraints the criterion
 /// is the first objective for three proposals in four and the hypervolume for the fourth; without
-/// constraints it is the hypervolume if there are several objectives.
+/// constraints it is the hypervolume if there are several objectives. Where trials fail, the
+/// probability of success counts thrice: improvements are expected most where nothing is known,
+/// which is also where each try fails in large invalid regions.
 std::vector<double> LogGains(const gym::AgentSetup& setup, const Expectation& expectation,
                              const std::vector<const Assignment*>& at,
                              const std::vector<double>& worst_objectives, std::uint64_t trial) {
@@ -230,6 +292,11 @@ std::vector<double> LogGains(const gym::AgentSetup& setup, const Expectation& ex
   if (!expectation.feasible.empty()) {
     const bool one = setup.objectives == 1 || (setup.constraints > 0 && trial % 4 != 3);
     gains = one ? LogImprovements(expectation, at) : LogVolumes(expectation, at, worst_objectives);
+  }
+  if (expectation.success) {
+    constexpr double kCaution = 3;
+    const std::vector<double> chances = LogSuccesses(*expectation.success, at);
+    for (std::size_t i = 0; i < at.size(); ++i) gains[i] += kCaution * chances[i];
   }
   for (const LimitProcess& limit : expectation.limits) {
     const std::vector<double> chances = limit.LogChances(at);
@@ -260,6 +327,19 @@ std::vector<const TrialResult*> Elite(const History& history, std::size_t object
   return elite;
 }
 
+/// Returns at most kSingle single changes of `base`, a random sample if there are more.
+std::vector<Assignment> SomeChanges(const gym::AgentSetup& setup, const Draft& draft,
+                                    const Assignment& base, Rng& rng) {
+  constexpr std::size_t kSingle = 48;
+  std::vector<Assignment> some;
+  auto changes = SingleChanges(setup, base);
+  for (std::size_t i = 0; i < std::min(kSingle, changes.size()); ++i) {
+    std::swap(changes[i], changes[i + rng.Below(changes.size() - i)]);
+    if (draft.Takes(changes[i])) some.push_back(changes[i]);
+  }
+  return some;
+}
+
 /// Returns the new assignments to choose from: all of a small space; else the favourites, changes
 /// of the best trial and of the elite, and random ones.
 std::vector<Assignment> Candidates(const gym::AgentSetup& setup, const Draft& draft,
@@ -279,12 +359,8 @@ std::vector<Assignment> Candidates(const gym::AgentSetup& setup, const Draft& dr
   for (const Assignment& member : favourites) {
     add(gym::MakeLegal(setup.mask, member));
   }
-  constexpr std::size_t kSingle = 48;
-  auto changes = SingleChanges(setup, draft.history().Best()->assignment);
-  for (std::size_t i = 0; i < std::min(kSingle, changes.size()); ++i) {
-    // Takes a random sample if there are more.
-    std::swap(changes[i], changes[i + rng.Below(changes.size() - i)]);
-    add(changes[i]);
+  for (Assignment& change : SomeChanges(setup, draft, draft.history().Best()->assignment, rng)) {
+    candidates.push_back(std::move(change));
   }
   constexpr int kMutants = 120;
   for (int i = 0; i < kMutants; ++i) {
@@ -319,27 +395,70 @@ class GpMethod final : public Method {
 
   void Propose(Draft& draft) const override {
     const History& history = draft.history();
+    if (StartOf(setup_) > kStart) {
+      while (history.trials().size() + draft.proposals().size() < StartOf(setup_)) {
+        if (!draft.AddRandom()) return;
+      }
+    }
     if (history.trials().size() < kStart || !history.Best()->Complete()) return;
     const Points points = PointsOf(history, setup_);
     const AdditiveModel model(setup_, history);
-    Expectation expectation = MakeExpectation(setup_, expected_relevance_, sample_, points, model);
+    std::vector<Expectation> expectations;
+    for (const Shape shape : ShapesOf(setup_)) {
+      expectations.push_back(
+          MakeExpectation(setup_, expected_relevance_, sample_, points, model, shape));
+    }
     const std::vector<const TrialResult*> elite = Elite(history, setup_.objectives);
     const std::vector<Assignment> favourites = model.Front(32).assignments;
     while (!draft.full()) {
       Rng rng = draft.MakeRng();
-      const std::vector<Assignment> candidates = Candidates(setup_, draft, favourites, elite, rng);
+      std::vector<Assignment> candidates = Candidates(setup_, draft, favourites, elite, rng);
       if (candidates.empty()) return;
-      const std::vector<const Assignment*> at = AddressesOf(candidates);
-      const std::vector<double> gains =
-          LogGains(setup_, expectation, at, points.worst_objectives, draft.trial());
-      const Assignment* best = at[AnyLargest(gains, rng)];
-      draft.Add(*best);
+      const Expectation& expectation = expectations[draft.trial() % expectations.size()];
+      const auto gains_of = [&](const std::vector<Assignment>& some) {
+        return LogGains(setup_, expectation, AddressesOf(some), points.worst_objectives,
+                        draft.trial());
+      };
+      std::vector<double> gains = gains_of(candidates);
+      if (SeeksLeast(setup_) && gym::SpaceSize(setup_.decisions) > kWholeSpace) {
+        Climb(gains_of, draft, candidates, gains, rng);
+      }
+      const Assignment best = candidates[AnyLargest(gains, rng)];
+      draft.Add(best);
       if (draft.full()) return;
-      expectation.Believe(*best);
+      for (Expectation& each : expectations) each.Believe(best);
     }
   }
 
  private:
+  /// Climbs the criterion by single changes from the best few candidates, and adds what it visits
+  /// to the candidates and their gains.
+  template <typename GainsOf>
+  void Climb(const GainsOf& gains_of, const Draft& draft, std::vector<Assignment>& candidates,
+             std::vector<double>& gains, Rng& rng) const {
+    constexpr std::size_t kClimbers = 4;
+    constexpr int kSteps = 5;
+    std::vector<std::size_t> places(candidates.size());
+    std::iota(places.begin(), places.end(), std::size_t{0});
+    std::stable_sort(places.begin(), places.end(),
+                     [&](std::size_t a, std::size_t b) { return gains[a] > gains[b]; });
+    places.resize(std::min(places.size(), kClimbers));
+    for (int step = 0; step < kSteps; ++step) {
+      std::vector<std::size_t> next;
+      for (const std::size_t from : places) {
+        std::vector<Assignment> changes = SomeChanges(setup_, draft, candidates[from], rng);
+        if (changes.empty()) continue;
+        const std::vector<double> own = gains_of(changes);
+        const auto best = std::max_element(own.begin(), own.end());
+        if (!(*best > gains[from])) continue;
+        next.push_back(candidates.size());
+        candidates.push_back(std::move(changes[static_cast<std::size_t>(best - own.begin())]));
+        gains.push_back(*best);
+      }
+      places = std::move(next);
+    }
+  }
+
   gym::AgentSetup setup_;
   std::vector<std::vector<double>> expected_relevance_;  ///< by objective, then constraint
   std::vector<Assignment> sample_;  ///< sample of the space; empty for one objective

@@ -6,7 +6,13 @@
 
 namespace msc::agents {
 
-/// Bayesian optimisation with Gaussian processes over categorical decisions.
+/// Bayesian optimisation with Gaussian processes over names and amounts.
+///
+/// In a search for one best answer without limits, two processes of the objective take turns: the
+/// one described below, and one that fits a rate for each decision (agents/gp/mixed_process.h).
+/// Another process predicts which candidates fail, and the criterion is climbed from the best
+/// candidates. Where nothing is known, the first eight trials are random. All other searches work
+/// as follows.
 ///
 /// There is one process per objective and constraint. Its kernel adds a sum over decisions to a
 /// part that decays with the number of decisions that differ; each decision is weighted by its

@@ -16,33 +16,65 @@ namespace {
 /// matters little, and a choice of several floors gained nothing on made-up problems.
 constexpr double kFloor = 0.3;
 
+using Process = std::variant<GaussianProcess, MixedProcess>;
+
+Process MakeProcess(Shape shape, std::span<const gym::Decision> decisions,
+                    std::span<const Assignment* const> at, std::span<const double> values,
+                    std::span<const double> relevance) {
+  if (shape == Shape::kMixed) return MixedProcess(decisions, at, values, relevance);
+  return GaussianProcess(decisions, at, values, relevance);
+}
+
+double LogLikelihood(const Process& process) {
+  return std::visit([](const auto& own) { return own.log_likelihood(); }, process);
+}
+
+/// Returns the floors whose distances may be modelled by their logarithms.
+std::vector<double> FloorsOf(Shape shape, std::span<const double> values) {
+  std::vector<double> floors;
+  if (shape == Shape::kAsTheyAre) return floors;
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const double least = sorted.front();
+  const double spread = sorted[sorted.size() / 2] - least;
+  // Values that differ only by rounding have no shape to fit.
+  if (spread <= 1e-9 * (1 + std::abs(least))) return floors;
+  if (shape == Shape::kMixed && least > 0) floors.push_back(0);
+  floors.push_back(least - kFloor * spread);
+  return floors;
+}
+
 }  // namespace
 
 ValueProcess::ValueProcess(Shape shape, std::span<const gym::Decision> decisions,
                            std::span<const Assignment* const> at, std::span<const double> values,
                            std::span<const double> relevance)
-    : process_(decisions, at, values, relevance), floor_(-std::numeric_limits<double>::infinity()) {
-  if (shape == Shape::kAsTheyAre) return;
-  std::vector<double> sorted(values.begin(), values.end());
-  std::sort(sorted.begin(), sorted.end());
-  const double spread = sorted[sorted.size() / 2] - sorted.front();
-  // Values that differ only by rounding have no shape to fit.
-  if (spread <= 1e-9 * (1 + std::abs(sorted.front()))) return;
-  const double floor = sorted.front() - kFloor * spread;
-  std::vector<double> logarithms;
-  double jacobian = 0;  // log of the derivative of log(x - floor), summed over the values
-  for (const double value : values) {
-    logarithms.push_back(std::log(value - floor));
-    jacobian -= logarithms.back();
+    : process_(MakeProcess(shape, decisions, at, values, relevance)),
+      floor_(-std::numeric_limits<double>::infinity()) {
+  double most = LogLikelihood(process_);
+  for (const double floor : FloorsOf(shape, values)) {
+    std::vector<double> logarithms;
+    double jacobian = 0;  // log of the derivative of log(x - floor), summed over the values
+    for (const double value : values) {
+      logarithms.push_back(std::log(value - floor));
+      jacobian -= logarithms.back();
+    }
+    Process process = MakeProcess(shape, decisions, at, logarithms, relevance);
+    const double likelihood = LogLikelihood(process) + jacobian;
+    if (likelihood <= most) continue;
+    most = likelihood;
+    process_ = std::move(process);
+    floor_ = floor;
   }
-  GaussianProcess process(decisions, at, logarithms, relevance);
-  if (process.log_likelihood() + jacobian <= process_.log_likelihood()) return;
-  process_ = std::move(process);
-  floor_ = floor;
+}
+
+void ValueProcess::Believe(const Assignment& assignment) {
+  std::visit([&](auto& own) { own.Believe(assignment); }, process_);
 }
 
 std::vector<Prediction> ValueProcess::Predict(std::span<const Assignment* const> points) const {
-  std::vector<Prediction> predictions = process_.Predict(points);
+  std::vector<Prediction> predictions =
+      std::visit([&](const auto& own) { return own.Predict(points); }, process_);
   for (Prediction& prediction : predictions) prediction.floor = floor_;
   return predictions;
 }

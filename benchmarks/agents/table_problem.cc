@@ -22,8 +22,12 @@ class TableProblem final : public gym::SearchProblem {
   explicit TableProblem(const std::string& text) : hash_(Sha256Hex(text)) {
     const json table = ParseJson(text, "the table");
     for (const json& decision : table.at("decisions")) {
-      decisions_.push_back({decision.at("name"), decision.at("choices")});
+      decisions_.push_back({.name = decision.at("name"),
+                            .choices = decision.at("choices"),
+                            .quantity = decision.value("quantity", std::string()),
+                            .values = decision.value("values", std::vector<double>())});
     }
+    gym::CheckDecisions(decisions_);
     metrics_ = table.at("metrics").get<std::vector<std::string>>();
     prior_.relevance = table.value("relevance", std::vector<double>());
     if (table.contains("estimates")) ReadJson(table["estimates"], "estimates", prior_.estimates);
