@@ -80,7 +80,7 @@ class Goal(e2e.SearchTest):
     METRICS = ("accuracy_drop", "disagreement", "distill_loss")
 
     def search(self, name, metric, goal, *arguments):
-        """The baselines alone. What samples tell is what it is, whoever measures when."""
+        """The baselines, and one more trial where bf16 is none. What samples tell is what it is, whoever measures when."""
         config = {**e2e.small_config(), "trials": 3, "estimate_s": 0, "finalists": 3, "agent": "tpe",
                   "objective": {"minimize": [metric]}, "stop": {"goal": goal}}
         self.succeed("search", self.write(name + ".json", config), "--out", self.at(name),
@@ -114,20 +114,21 @@ class Goal(e2e.SearchTest):
             self.skipTest("another one reaches it, on this machine")
         run = self.search("refuted", metric, {metric: goal})
         goals = e2e.records(run, b"goal")
-        self.assertEqual([record["holds"] for record in goals], [False])
-        self.assertIn(trial, goals[0]["trials"])
+        self.assertEqual({record["holds"] for record in goals}, {False})
+        self.assertIn(trial, [tried for record in goals for tried in record["trials"]])
         self.assertEqual(self.reason(run), "trials")
         self.check_journal_alone(run)
         # This one it does reach.
         run = self.search("reached", metric, {metric: high + (high - low) / 10})
-        self.assertEqual([record["holds"] for record in e2e.records(run, b"goal")], [True])
+        reached = [record["holds"] for record in e2e.records(run, b"goal")]
+        self.assertTrue(reached[-1], reached)
         self.assertEqual(self.reason(run), "goal")
         self.check_journal_alone(run)
         # Resumed, it has nothing to do, and the same answer.
         before = e2e.results(run)
         self.search("reached", metric, {metric: high + (high - low) / 10}, "--resume")
         self.assertEqual(e2e.results(run)["finalists"], before["finalists"])
-        self.assertEqual(len(e2e.records(run, b"goal")), 1)
+        self.assertEqual(len(e2e.records(run, b"goal")), len(reached))
 
 
 if __name__ == "__main__":
