@@ -44,6 +44,26 @@ std::vector<Tensor> ReadFinite(const Graph& graph, const SampleSource& samples, 
   return read;
 }
 
+/// Samples from the first to before the second.
+struct SampleRange {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;
+};
+
+/// Reads up to `most` batches of `size` samples from the begin of the range on, and returns the
+/// inputs of each.
+std::vector<std::vector<Tensor>> ReadBatches(const Graph& graph, const SampleSource& samples,
+                                             const SampleRange& range, std::int64_t size,
+                                             int most) {
+  const SampleLayout layout = LayoutOf(graph);
+  std::vector<std::vector<Tensor>> batches;
+  for (std::int64_t at = range.begin; std::ssize(batches) < most && at + size <= range.end;
+       at += size) {
+    batches.push_back(InputsOfRows(layout, ReadFinite(graph, samples, at, size)));
+  }
+  return batches;
+}
+
 [[noreturn]] void RejectFew(std::int64_t batch, std::int64_t given, bool of_one_size) {
   throw UserError("the model takes " + std::to_string(batch) + " samples at a time; only " +
                   std::to_string(given) + " are given for calibration" +
@@ -99,6 +119,17 @@ class Watched {
         seen.push_back(is_input ? given.at(index) : made.at(index));
       }
     }
+    return seen;
+  }
+  /// Runs the executable, if there is one, on `calls` batches at a time, and returns the values of
+  /// each.
+  [[nodiscard]] std::vector<std::vector<Tensor>> SeenIn(
+      const std::vector<std::vector<Tensor>>& given, const std::optional<Executable>& executable,
+      int calls) const {
+    std::vector<std::vector<Tensor>> seen(given.size());
+    ForEachOnThreads(calls, given.size(), [&](std::size_t i) {
+      seen[i] = Seen(given[i], executable ? executable->Run(given[i]) : std::vector<Tensor>());
+    });
     return seen;
   }
 
@@ -360,7 +391,6 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const std::function<void(double)>& progress) {
   const std::int64_t count = CountSamples(canonical, samples);
   const Watched watched(canonical, values);
-  const SampleLayout layout = LayoutOf(canonical);
   const std::optional<std::int64_t> fixed = FixedBatch(canonical);
   const int calls = run.CallsAtOnce();
   for (std::int64_t begin = 0; begin < count;) {
@@ -372,21 +402,14 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
     std::int64_t first = begin;
     while (first + (fixed ? batch : 1) <= end) {
       const std::int64_t next = std::min(batch, end - first);
-      std::vector<std::vector<Tensor>> given;
-      for (std::int64_t at = first; std::ssize(given) < calls && at + next <= end; at += next) {
-        given.push_back(InputsOfRows(layout, ReadFinite(canonical, samples, at, next)));
-      }
+      const std::vector<std::vector<Tensor>> given =
+          ReadBatches(canonical, samples, {first, end}, next, calls);
       if (!watched.computed().empty() && next != size) {
         executable.reset();  // free it before building the next one
         executable.emplace(CompileFor(canonical, watched.computed(), run, registry, given[0]));
       }
       size = next;
-      std::vector<std::vector<Tensor>> seen(given.size());
-      ForEachOnThreads(calls, given.size(), [&](std::size_t i) {
-        seen[i] =
-            watched.Seen(given[i], executable ? executable->Run(given[i]) : std::vector<Tensor>());
-      });
-      for (std::vector<Tensor>& values_of_batch : seen) {
+      for (std::vector<Tensor>& values_of_batch : watched.SeenIn(given, executable, calls)) {
         visit(first, values_of_batch);
         values_of_batch.clear();
         first += size;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <functional>
-#include <ranges>
 #include <sstream>
 #include <utility>
 
@@ -209,7 +208,8 @@ bool MayPayInBf16(const SearchConfig& config) {
   const auto is_bytes = [](const std::string& metric) { return metric.ends_with("_bytes"); };
   const ObjectiveConfig& objective = config.objective;
   return std::ranges::any_of(objective.minimize, is_bytes) ||
-         std::ranges::any_of(std::views::keys(objective.subject_to), is_bytes);
+         std::ranges::any_of(objective.subject_to,
+                             [&](const auto& limit) { return is_bytes(limit.first); });
 }
 
 }  // namespace
