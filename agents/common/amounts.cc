@@ -23,10 +23,4 @@ std::vector<double> PlacesOf(const gym::Decision& decision) {
   return places;
 }
 
-std::vector<std::vector<double>> PlacesOf(std::span<const gym::Decision> decisions) {
-  std::vector<std::vector<double>> places;
-  for (const gym::Decision& decision : decisions) places.push_back(PlacesOf(decision));
-  return places;
-}
-
 }  // namespace msc::agents

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "gym/core/decision.h"
@@ -14,8 +13,5 @@ namespace msc::agents {
 /// takes each step as about equally important. The other is the amount itself, by its logarithm if
 /// all amounts are positive: effects of sizes, densities and bits are mostly in proportion.
 [[nodiscard]] std::vector<double> PlacesOf(const gym::Decision& decision);
-
-/// Returns PlacesOf for each decision.
-[[nodiscard]] std::vector<std::vector<double>> PlacesOf(std::span<const gym::Decision> decisions);
 
 }  // namespace msc::agents

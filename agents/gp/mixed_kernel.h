@@ -38,9 +38,8 @@ using ChoiceColumns = std::vector<arma::uvec>;
 /// assignments are about as far apart. The scale is the best one for a weak prior around the
 /// deviation of the values. Sources: C. E. Rasmussen and C. K. I. Williams, "Gaussian processes for
 /// machine learning", 2006, equations 4.17 and 5.9; distances as in E. Hellsten et al., "BaCO: A
-/// fast and portable Bayesian compiler optimization framework", 2024, section 4.1; priors as in C.
-/// Hvarfner et al., "Vanilla Bayesian optimization performs great in high dimensions", 2024,
-/// section 4.
+/// fast and portable Bayesian compiler optimization framework", 2024; priors as in C.
+/// Hvarfner et al., "Vanilla Bayesian optimization performs great in high dimensions", 2024.
 struct MixedKernel {
   ChoiceDistances distances;
   arma::vec rates;   ///< one a decision
