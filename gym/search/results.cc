@@ -208,7 +208,7 @@ std::string SpeedText(const SpeedRatio& speed, const std::string& other) {
          (speed.significant() ? ")\n" : ", no significant difference)\n");
 }
 
-/// Returns how the best compares with the best baseline among the other finalists.
+/// Returns how the best compares with the fastest baseline among the other finalists.
 std::string BaselineLines(const SearchResult& result) {
   const Findings& findings = result.findings;
   if (!findings.best) return "";
@@ -226,13 +226,16 @@ std::string BaselineLines(const SearchResult& result) {
   if (!own.empty()) {
     lines = "the best is a baseline, " + own + ": the search found nothing better\n";
   }
+  const Finalist* fastest = nullptr;
   for (const Finalist& finalist : findings.finalists) {
-    const std::string name = baseline_of(finalist);
-    if (&finalist == &best || name.empty()) continue;
+    if (&finalist == &best || baseline_of(finalist).empty()) continue;
     if (latency_of(best) == nullptr || latency_of(finalist) == nullptr) continue;
-    lines += SpeedText(SpeedAgainst(*latency_of(best), *latency_of(finalist)),
-                       name + (own.empty() ? ", the best without a search" : ""));
-    break;  // baselines come in the order of their rank
+    if (fastest != nullptr && latency_of(finalist)->ratio >= latency_of(*fastest)->ratio) continue;
+    fastest = &finalist;
+  }
+  if (fastest != nullptr) {
+    lines += SpeedText(SpeedAgainst(*latency_of(best), *latency_of(*fastest)),
+                       baseline_of(*fastest) + (own.empty() ? ", the best without a search" : ""));
   }
   return lines;
 }
