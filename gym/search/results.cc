@@ -76,10 +76,11 @@ std::map<std::string, std::vector<std::string>> WriteModels(const std::string& f
   for (const ReaderRules& reader : AllReaders()) {
     const std::string name =
         plain ? "model." + std::string(reader.name) + ".onnx" : std::string("model.onnx");
-    std::filesystem::remove(folder + "/" + name);  // of an earlier run before the resume
+    const std::filesystem::path path = std::filesystem::path(folder) / name;
+    std::filesystem::remove(path);  // of an earlier run before the resume
     ReaderModel model = ModelForReader(graph, strategy, reader);
     if (plain && SameGraph(*plain, model.graph)) continue;
-    WriteFileAtomic(folder + "/" + name, WriteForReader(model, reader).bytes);
+    WriteFileAtomic(path.string(), WriteForReader(model, reader).bytes);
     notes.emplace(name, std::move(model.notes));
     if (!plain) plain = std::move(model.graph);
   }
@@ -226,15 +227,20 @@ std::string BaselineLines(const SearchResult& result) {
   if (!own.empty()) {
     lines = "the best is a baseline, " + own + ": the search found nothing better\n";
   }
+  const cost::Latency* of_best = latency_of(best);
   const Finalist* fastest = nullptr;
+  const cost::Latency* of_fastest = nullptr;
   for (const Finalist& finalist : findings.finalists) {
     if (&finalist == &best || baseline_of(finalist).empty()) continue;
-    if (latency_of(best) == nullptr || latency_of(finalist) == nullptr) continue;
-    if (fastest != nullptr && latency_of(finalist)->ratio >= latency_of(*fastest)->ratio) continue;
+    const cost::Latency* latency = latency_of(finalist);
+    if (latency == nullptr || (of_fastest != nullptr && latency->ratio >= of_fastest->ratio)) {
+      continue;
+    }
     fastest = &finalist;
+    of_fastest = latency;
   }
-  if (fastest != nullptr) {
-    lines += SpeedText(SpeedAgainst(*latency_of(best), *latency_of(*fastest)),
+  if (of_best != nullptr && of_fastest != nullptr) {
+    lines += SpeedText(SpeedAgainst(*of_best, *of_fastest),
                        baseline_of(*fastest) + (own.empty() ? ", the best without a search" : ""));
   }
   return lines;
