@@ -91,22 +91,6 @@ class Row {
     }
   }
 
-  /// Source: Frantar et al. 2022, algorithm 1, without blocks.
-  void Gptq(const Matrix& factor, const Order& order) {
-    const auto count = static_cast<Eigen::Index>(order.size());
-    Vector left(count);
-    for (Eigen::Index i = 0; i < count; ++i) left[i] = wanted_[order[static_cast<std::size_t>(i)]];
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const Eigen::Index at = order[static_cast<std::size_t>(i)];
-      rounded_[at] = Nearest(left[i], at);
-      // The later inputs compensate for the rounding error as well as they can (Frantar et al.,
-      // 2022, equation 2).
-      const double error = (left[i] - rounded_[at]) / factor(i, i);
-      const Eigen::Index rest = count - i - 1;
-      left.tail(rest).noalias() -= error * factor.col(i).tail(rest);
-    }
-  }
-
   void Descend(const Matrix& gram) {
     // Half the gradient of (rounded - wanted)^T gram (rounded - wanted).
     Vector slope = gram * (rounded_ - wanted_);
@@ -132,25 +116,76 @@ class Row {
     }
   }
 
-  [[nodiscard]] double Error(const Matrix& gram) const {
-    const Vector difference = rounded_ - wanted_;
-    return difference.dot(gram * difference);
+  [[nodiscard]] const Vector& wanted() const { return wanted_; }
+  [[nodiscard]] const Vector& rounded() const { return rounded_; }
+  /// Replaces what the row is rounded to, which is on the grid.
+  void SetRounded(Vector rounded) { rounded_ = std::move(rounded); }
+  /// Returns the level nearest to a value of input `i`, in units of the first scale.
+  [[nodiscard]] double Nearest(double value, Eigen::Index i) const {
+    return Level(value / steps_[i], least_[i], most_[i]) * steps_[i];
   }
   [[nodiscard]] double LevelAt(Eigen::Index i) const {
     return std::nearbyint(rounded_[i] / steps_[i]);
   }
 
  private:
-  [[nodiscard]] double Nearest(double value, Eigen::Index i) const {
-    return Level(value / steps_[i], least_[i], most_[i]) * steps_[i];
-  }
-
   Vector wanted_;
   Vector rounded_;
   Vector steps_;
   Vector least_;
   Vector most_;
 };
+
+/// Rounds rows together by GPTQ, so that each part of the factor is read once for all of them. A
+/// row keeps what it is rounded to if that has a smaller error.
+/// Source: Frantar et al. 2022, algorithm 1.
+void RoundByGptq(std::span<Row> rows, const Matrix& moments, const Matrix& factor,
+                 const Order& order) {
+  constexpr Eigen::Index kBlock = 64;
+  const auto inputs = static_cast<Eigen::Index>(order.size());
+  const auto count = static_cast<Eigen::Index>(rows.size());
+  Matrix left(count, inputs);  // in this order; what is still to be rounded
+  Matrix made(count, inputs);
+  for (Eigen::Index i = 0; i < inputs; ++i) {
+    const Eigen::Index at = order[static_cast<std::size_t>(i)];
+    for (Eigen::Index r = 0; r < count; ++r) {
+      left(r, i) = rows[static_cast<std::size_t>(r)].wanted()[at];
+    }
+  }
+  Matrix errors(count, kBlock);
+  for (Eigen::Index first = 0; first < inputs; first += kBlock) {
+    const Eigen::Index end = std::min(first + kBlock, inputs);
+    for (Eigen::Index i = first; i < end; ++i) {
+      const Eigen::Index at = order[static_cast<std::size_t>(i)];
+      for (Eigen::Index r = 0; r < count; ++r) {
+        made(r, at) = rows[static_cast<std::size_t>(r)].Nearest(left(r, i), at);
+      }
+      // The later inputs compensate for the rounding error as well as they can (equation 2).
+      errors.col(i - first) = (left.col(i) - made.col(at)) / factor(i, i);
+      const Eigen::Index rest = end - i - 1;
+      left.middleCols(i + 1, rest).noalias() -=
+          errors.col(i - first) * factor.col(i).segment(i + 1, rest).transpose();
+    }
+    const Eigen::Index rest = inputs - end;
+    left.rightCols(rest).noalias() -=
+        errors.leftCols(end - first) * factor.block(end, first, rest, end - first).transpose();
+  }
+  Matrix before(count, inputs);
+  for (Eigen::Index r = 0; r < count; ++r) {
+    const Row& row = rows[static_cast<std::size_t>(r)];
+    before.row(r) = row.rounded() - row.wanted();
+    left.row(r) = made.row(r).transpose() - row.wanted();
+  }
+  const auto error_of = [&](const Matrix& difference) -> Vector {
+    return (difference * moments).cwiseProduct(difference).rowwise().sum();
+  };
+  const Vector error_before = error_of(before);
+  const Vector error_after = error_of(left);
+  for (Eigen::Index r = 0; r < count; ++r) {
+    if (!(error_after[r] < error_before[r])) continue;
+    rows[static_cast<std::size_t>(r)].SetRounded(made.row(r));
+  }
+}
 
 }  // namespace
 
@@ -227,29 +262,36 @@ std::vector<float> RoundRows(std::span<const float> rows, std::span<const Weight
     order = ByMoment(moments);
     factor = InverseFactor(moments, order);
   }
+  // A factor that is not finite means that the moments have no inverse even with damping.
+  const bool fits = rounding != WeightRounding::kNearest && factor.allFinite();
+  // Rows are independent: they share inputs, and the square error is the sum over rows. So many
+  // rows at a time are rounded together.
+  constexpr std::size_t kTogether = 32;
+  const std::size_t count = steps.size() / per_row;
   std::vector<float> rounded(rows.size());
-  const auto round = [&](std::size_t r) {
-    const std::int64_t first = static_cast<std::int64_t>(r) * inputs;
-    const auto own = steps.subspan(r * per_row, per_row);
-    Row row(rows.data() + first, inputs, own);
-    // A factor that is not finite means that the moments have no inverse even with damping.
-    if (rounding != WeightRounding::kNearest && factor.allFinite()) {
-      Row other = row;
-      other.Gptq(factor, order);
-      if (other.Error(moments) < row.Error(moments)) row = other;
+  const auto round = [&](std::size_t part) {
+    std::vector<Row> together;
+    const std::size_t first = part * kTogether;
+    const std::size_t end = std::min(first + kTogether, count);
+    for (std::size_t r = first; r < end; ++r) {
+      together.emplace_back(rows.data() + static_cast<std::int64_t>(r) * inputs, inputs,
+                            steps.subspan(r * per_row, per_row));
     }
-    if (rounding == WeightRounding::kDescent) row.Descend(moments);
-    for (Eigen::Index i = 0; i < inputs; ++i) {
-      const float scale = own[static_cast<std::size_t>(i / (inputs / groups))].scale;
-      rounded[static_cast<std::size_t>(first + i)] = static_cast<float>(row.LevelAt(i)) * scale;
+    if (fits) RoundByGptq(together, moments, factor, order);
+    for (std::size_t r = first; r < end; ++r) {
+      Row& row = together[r - first];
+      if (rounding == WeightRounding::kDescent) row.Descend(moments);
+      for (Eigen::Index i = 0; i < inputs; ++i) {
+        const auto stretch = static_cast<std::size_t>(i / (inputs / groups));
+        rounded[r * static_cast<std::size_t>(inputs) + static_cast<std::size_t>(i)] =
+            static_cast<float>(row.LevelAt(i)) * steps[r * per_row + stretch].scale;
+      }
     }
   };
-  // Rows are independent: they share inputs, and the square error is the sum over rows. A thread
-  // costs more than it gains on a few rows of few inputs.
-  const std::size_t count = steps.size() / per_row;
+  // A thread costs more than it gains on a few rows of few inputs.
   const double work = static_cast<double>(rows.size()) * static_cast<double>(inputs);
   const bool alone = rounding == WeightRounding::kNearest || work < kWorkForThreads;
-  ForEachOnThreads(alone ? 1 : threads, count, round);
+  ForEachOnThreads(alone ? 1 : threads, (count + kTogether - 1) / kTogether, round);
   return rounded;
 }
 

@@ -16,14 +16,21 @@ namespace {
 
 constexpr float kLeastScale = std::numeric_limits<float>::min();
 
-// InnerSize returns the number of elements of one channel that lie together in a row-major tensor;
-// ChannelOf returns the channel of an element.
+/// Returns the number of elements of one channel that lie together in a row-major tensor.
 std::int64_t InnerSize(const Tensor& tensor, std::size_t channel_axis) {
   return ElementCount(std::span<const std::int64_t>(tensor.dims()).subspan(channel_axis + 1));
 }
 
-std::size_t ChannelOf(std::size_t element, std::int64_t inner, std::int64_t channels) {
-  return static_cast<std::size_t>(static_cast<std::int64_t>(element) / inner % channels);
+/// Calls visit(channel, first, end) for every run of elements of one channel, in order.
+template <class Visit>
+void ForEachRun(const Tensor& tensor, std::size_t channel_axis, Visit&& visit) {
+  const auto channels = static_cast<std::size_t>(tensor.dims().at(channel_axis));
+  const auto inner = static_cast<std::size_t>(InnerSize(tensor, channel_axis));
+  const auto size = static_cast<std::size_t>(tensor.size());
+  for (std::size_t first = 0, channel = 0; first < size; first += inner) {
+    visit(channel, first, first + inner);
+    if (++channel == channels) channel = 0;
+  }
 }
 
 /// Scales and their zero points; no zero points if symmetric.
@@ -37,16 +44,17 @@ Tensor QuantizedWeights(const Tensor& weights, std::size_t axis, const Steps& st
   const auto most = static_cast<float>(LargestLevel(steps.bits));
   const float least = steps.zeros.empty() ? -most : -most - 1;
   Tensor quantized(DType::kI8, weights.dims());
-  const std::int64_t inner = InnerSize(weights, axis);
   const auto in = weights.Values<float>();
   const auto out = quantized.MutableValues<std::int8_t>();
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    const std::size_t channel = ChannelOf(i, inner, weights.dims()[axis]);
+  ForEachRun(weights, axis, [&](std::size_t channel, std::size_t first, std::size_t end) {
+    const float scale = steps.scales[channel];
     const auto zero = static_cast<float>(steps.zeros.empty() ? 0 : steps.zeros[channel]);
-    // nearbyint rounds half to even in the default rounding mode, as QuantizeLinear does.
-    const float level = std::nearbyint(in[i] / steps.scales[channel]) + zero;
-    out[i] = static_cast<std::int8_t>(std::clamp(level, least, most));
-  }
+    for (std::size_t i = first; i < end; ++i) {
+      // nearbyint rounds half to even in the default rounding mode, as QuantizeLinear does.
+      const float level = std::nearbyint(in[i] / scale) + zero;
+      out[i] = static_cast<std::int8_t>(std::clamp(level, least, most));
+    }
+  });
   return quantized;
 }
 
@@ -198,17 +206,19 @@ namespace {
 
 /// Returns the largest magnitude in each channel.
 std::vector<float> LargestWeights(const Tensor& weights, std::size_t channel_axis) {
-  const std::int64_t channels = weights.dims().at(channel_axis);
-  const std::int64_t inner = InnerSize(weights, channel_axis);
-  std::vector<float> largest(static_cast<std::size_t>(channels), 0.0F);
+  std::vector<float> largest(static_cast<std::size_t>(weights.dims().at(channel_axis)), 0.0F);
   const auto values = weights.Values<float>();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
-      throw UserError("weights that are not finite cannot be quantized");
+  bool finite = true;
+  ForEachRun(weights, channel_axis, [&](std::size_t channel, std::size_t first, std::size_t end) {
+    float most = largest[channel];
+    for (std::size_t i = first; i < end; ++i) {
+      const float magnitude = std::abs(values[i]);
+      finite = finite && magnitude <= std::numeric_limits<float>::max();  // not if it is NaN
+      most = std::max(most, magnitude);
     }
-    float& most = largest[ChannelOf(i, inner, channels)];
-    most = std::max(most, std::abs(values[i]));
-  }
+    largest[channel] = most;
+  });
+  if (!finite) throw UserError("weights that are not finite cannot be quantized");
   return largest;
 }
 
