@@ -30,6 +30,16 @@ bool AnyInt8(const QuantizePlan& plan) {
                      [](const auto& layer) { return layer.second == Precision::kInt8; });
 }
 
+/// Returns whether the plan has the scales of what its int8 layers read and write.
+bool HasScales(const QuantizePlan& plan, std::span<const QuantizableLayer> layers) {
+  return std::ranges::all_of(layers, [&](const QuantizableLayer& layer) {
+    const auto precision = plan.layers.find(layer.name);
+    const bool is_int8 = precision != plan.layers.end() && precision->second == Precision::kInt8;
+    return !is_int8 ||
+           (plan.activations.contains(layer.input) && plan.activations.contains(layer.output));
+  });
+}
+
 /// Returns the scales of all values of `graph`, each by the method that the plan names.
 std::map<std::string, TensorScale> MeasureScales(const Graph& graph, const QuantizePlan& plan,
                                                  const SampleSource& samples,
@@ -121,9 +131,12 @@ Result<Strategy> FitStrategy(const Graph& canonical, const Strategy& strategy,
   }
   QuantizePlan& plan = result.quantize;
   if (AnyInt8(plan)) {
+    const std::vector<QuantizableLayer> layers = FindQuantizableLayers(fitted);
+    // With all channels, values are those of the whole model, whose scales the plan has.
+    const bool whole = strategy.prune.groups.empty() && HasScales(plan, layers);
     const std::map<std::string, TensorScale> scales =
-        MeasureScales(fitted, plan, samples, options, run, registry);
-    plan.activations = ScalesNeeded(FindQuantizableLayers(fitted), plan.layers, scales);
+        whole ? plan.activations : MeasureScales(fitted, plan, samples, options, run, registry);
+    plan.activations = ScalesNeeded(layers, plan.layers, scales);
     if (!plan.rounding.empty()) {
       const QuantizeOptions rounding = RoundingOptions(plan.rounding, options);
       FitWeights({samples, rounding, run, registry, scales}, plan, fitted);

@@ -263,7 +263,6 @@ Strategy QuantizeChoices::StrategyOf(const QuantizeContext& context,
     throw UserError("weights rounded by '" + plan.rounding + "' need calibration samples");
   }
   strategy.fit.samples = context.fit_hash;
-  plan.activations.clear();  // the fit finds scales and weights together
   return strategy;
 }
 

@@ -180,7 +180,7 @@ TEST_F(QuantizeEnv, DecidesBitsRangesAndRoundingWhereTheyAreOffered) {
   const Strategy rounded = strategy_of({2, 3, 0, 1});
   EXPECT_EQ(rounded.quantize.rounding, "gptq");
   EXPECT_EQ(rounded.fit.samples, context_.fit_hash);
-  EXPECT_TRUE(rounded.quantize.activations.empty()) << "left to the samples, as the weights are";
+  EXPECT_EQ(rounded.quantize.activations.at("b").scale, 0.5) << "only weights are left to samples";
   EXPECT_FALSE(rounded.quantize.weights.contains("first")) << "8 bits";
   // What says nothing of a model without integers is no strategy of its own.
   EXPECT_EQ(strategy_of({0, 1, 1, 1}), strategy_of({0, 1, 0, 0}));

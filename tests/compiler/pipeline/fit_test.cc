@@ -173,6 +173,17 @@ TEST_F(Fit, RoundsWeightsByTheSamplesWhereTheStrategySaysSo) {
   EXPECT_LT(lost("reconstruct"), 0.8 * nearest);
 }
 
+TEST_F(Fit, KeepsTheScalesThatTheStrategyHasIfAllChannelsStay) {
+  asked_.prune = {};
+  asked_.quantize.rounding = "gptq";
+  const Strategy measured = Fitted();
+  asked_.quantize.activations = measured.quantize.activations;
+  EXPECT_EQ(Fitted(), measured);
+  const std::string value = asked_.quantize.activations.begin()->first;
+  asked_.quantize.activations.at(value).scale *= 2;
+  EXPECT_EQ(Fitted().quantize.activations, asked_.quantize.activations);
+}
+
 TEST_F(Fit, ChoosesRangesAsTheStrategySays) {
   asked_.quantize.ranges = {{"conv2", "mse"}};
   const Strategy by_mse = Fitted();
