@@ -93,11 +93,13 @@ void ReadLayers(const std::vector<std::string>& texts, QuantizeOptions& options)
 /// Work of a run below which more threads cost more than they gain.
 constexpr double kFlopsForThreads = 1e8;
 
-/// Sets the run that decides and fits: it has all cores unless a number of threads is given.
+/// Sets the run that decides and fits: it has all cores unless a number of threads is given. Calls
+/// side by side come first: threads of one call meet after every layer, and wait for each other
+/// busily, which takes many times as long beside other programs.
 void SetFitting(Options& options, const Graph& graph, const std::vector<Tensor>& inputs) {
   options.fitting = options.run;
   if (options.threads_given || FindEnds(graph, inputs).flops < kFlopsForThreads) return;
-  options.fitting.threads = CoreCount();
+  options.fitting.threads = std::max(1, CoreCount() / options.fitting.CallsAtOnce());
 }
 
 /// Compiles the quantized model for the sizes of these inputs.
