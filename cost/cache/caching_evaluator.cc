@@ -34,8 +34,8 @@ bool RanOutOfMemory(const Result<Outcome>& result) {
 namespace {
 
 std::string_view Word(Measure measure) {
-  constexpr std::array<std::string_view, 4> kWords = {"quality", "quality+latency", "rough",
-                                                      "roughest"};
+  constexpr std::array<std::string_view, 5> kWords = {"quality", "quality+latency", "rough",
+                                                      "roughest", "probe"};
   return kWords.at(static_cast<std::size_t>(measure));
 }
 

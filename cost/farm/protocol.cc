@@ -53,7 +53,7 @@ bool InRange(const Layout& layout) {
   return layout.kind >= static_cast<std::uint8_t>(MessageKind::kHello) &&
          layout.kind <= static_cast<std::uint8_t>(MessageKind::kLeave) &&
          layout.error <= static_cast<std::uint8_t>(RemoteError::kInternal) &&
-         layout.measure <= static_cast<std::uint8_t>(Measure::kRoughest) && layout.busy <= 1 &&
+         layout.measure <= static_cast<std::uint8_t>(Measure::kProbe) && layout.busy <= 1 &&
          layout.clean <= 1 && layout.has_blob <= 1 && layout.text_size <= kMaxText;
 }
 

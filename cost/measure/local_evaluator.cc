@@ -340,6 +340,7 @@ std::int64_t PartOf(Measure measure) {
   switch (measure) {
     case Measure::kQuality:
     case Measure::kQualityAndLatency:
+    case Measure::kProbe:
       return 1;
     case Measure::kRough:
       return 4;
@@ -360,7 +361,9 @@ std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& cand
   const std::int64_t part = PartOf(candidate.measure);
   const EvaluationSettings& settings = folder_.settings;
   const std::int64_t all = folder_.samples;
-  const std::int64_t samples = settings.samples > 0 ? settings.samples : all;
+  const bool is_probe = candidate.measure == Measure::kProbe;
+  std::int64_t samples = settings.samples > 0 ? settings.samples : all;
+  if (is_probe) samples = std::min(samples, kProbeSamples);
   const bool full = candidate.measure == Measure::kQualityAndLatency;
   const std::int64_t most = settings.most_samples > 0 ? settings.most_samples : all;
   ChildRequest request;
@@ -368,7 +371,9 @@ std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& cand
   // Rough stages of a race keep to their share of the samples.
   request.most = full ? most : 0;
   auto quality = AskQuality(strategy, std::move(request), stop);
-  if (!quality || !quality->ok() || candidate.measure == Measure::kQuality) return quality;
+  if (!quality || !quality->ok() || is_probe || candidate.measure == Measure::kQuality) {
+    return quality;
+  }
   ChildRequest timing;
   timing.part = part;
   const auto timed = AskLatency({strategy}, std::move(timing), stop);

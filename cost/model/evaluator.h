@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 
@@ -16,7 +17,11 @@ enum class Measure : unsigned char {
   kQualityAndLatency,  ///< also the latency; has the cores to itself
   kRough,              ///< both, with a quarter of the samples and of the time
   kRoughest,           ///< both, with a sixteenth of the samples and of the time
+  kProbe,              ///< quality on kProbeSamples samples
 };
+
+/// Enough to tell which layers are sensitive, from losses that change before decisions do.
+inline constexpr std::int64_t kProbeSamples = 32;
 
 struct Candidate {
   Strategy strategy;

@@ -1,6 +1,7 @@
 #include "gym/search/estimates.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -87,7 +88,8 @@ class SharedTables {
         measuring_(measuring),
         // The planned time is part of the key, as it decides which probes there are.
         key_(measuring.KeyOf("estimates of " + problem.Hash() + " in " + std::to_string(seconds))),
-        time_key_(measuring.KeyOf("a probe of " + problem.Hash())) {}
+        time_keys_{measuring.KeyOf("a probe of precisions of " + problem.Hash()),
+                   measuring.KeyOf("a probe of channels of " + problem.Hash())} {}
 
   [[nodiscard]] const std::string& key() const { return key_; }
 
@@ -98,14 +100,15 @@ class SharedTables {
   }
   void Keep(const EstimateTable& table) const { measuring_.Keep(key_, ToJsonText(table)); }
 
-  /// Returns the seconds of a probe. The value is stored at once: if the search is interrupted
-  /// after some probes were cached, which would then look fast, a resume still follows the same
-  /// plan.
+  /// Returns the seconds of a probe of a kind. The value is stored at once: if the search is
+  /// interrupted after some probes were cached, which would then look fast, a resume still follows
+  /// the same plan.
   [[nodiscard]] std::optional<double> ProbeSeconds(
-      const std::function<std::optional<double>()>& measure) const {
-    if (const auto kept = Recall<ProbeTime>(time_key_)) return kept->seconds;
+      ProbeKind kind, const std::function<std::optional<double>()>& measure) const {
+    const std::string& key = time_keys_.at(static_cast<std::size_t>(kind));
+    if (const auto kept = Recall<ProbeTime>(key)) return kept->seconds;
     const std::optional<double> seconds = measure();
-    if (seconds) measuring_.Keep(time_key_, ToJsonText(ProbeTime{*seconds}));
+    if (seconds) measuring_.Keep(key, ToJsonText(ProbeTime{*seconds}));
     return seconds;
   }
 
@@ -124,7 +127,7 @@ class SharedTables {
   RunPaths from_;
   Measuring& measuring_;
   std::string key_;
-  std::string time_key_;
+  std::array<std::string, kProbeKinds.size()> time_keys_;
 };
 
 /// Context of a search before its first trial.
@@ -141,6 +144,32 @@ struct Work {
   [[nodiscard]] bool IsLate() const { return time.Used() >= end; }
 };
 
+/// Which decisions to probe, and how long that takes.
+struct PlannedRun {
+  ProbeLimits limits;
+  std::size_t probes = 0;
+  double seconds = 0;
+};
+
+/// Plans as many probes as take `seconds`, the cheap ones first; none if no decision can be tried.
+PlannedRun PlanProbes(const Work& work, double seconds, const SharedTables& shared,
+                      const Stop& stop) {
+  PlannedRun plan;
+  plan.limits.measure = ProbeMeasure(work.time);
+  for (const ProbeKind kind : kProbeKinds) {
+    const auto each = shared.ProbeSeconds(kind, [&] {
+      return TimeProbe(work.problem, work.measuring.evaluator(), kind, plan.limits.measure, stop);
+    });
+    std::size_t& planned = plan.limits.probes.at(static_cast<std::size_t>(kind));
+    planned = !each ? 0
+                    : PlannedProbes(CountProbes(work.problem, kind),
+                                    std::max(seconds - plan.seconds, 0.0), *each);
+    plan.probes += planned;
+    plan.seconds += static_cast<double>(planned) * each.value_or(0);
+  }
+  return plan;
+}
+
 struct MeasuredTable {
   EstimateTable table;
   bool whole = true;  ///< no other process ended a measurement
@@ -156,17 +185,13 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
   const Stop stop = [&] { return work.stop() || work.IsLate(); };
   cost::Evaluator& evaluator = work.measuring.evaluator();
   const std::optional<std::int64_t> bytes = BytesOf(work.problem, evaluator, stop);
-  const std::optional<double> each =
-      shared.ProbeSeconds([&] { return TimeProbe(work.problem, evaluator, stop); });
+  PlannedRun plan = PlanProbes(work, seconds, shared, stop);
   MeasuredTable measured{.table = {.problem_hash = work.problem.Hash(), .key = shared.key()}};
   EstimateTable& table = measured.table;
-  if (each) {
-    const std::size_t planned = PlannedProbes(CountProbes(work.problem), seconds, *each);
-    const double most =
-        std::max(kPatience * seconds, kPatiencePlanned * *each * static_cast<double>(planned));
-    const ProbeRun run =
-        ProbeQuality(work.problem, evaluator, {.probes = planned, .seconds = most}, work.say, stop);
-    table.planned = static_cast<std::int64_t>(planned);
+  if (plan.probes > 0) {
+    plan.limits.seconds = std::max(kPatience * seconds, kPatiencePlanned * plan.seconds);
+    const ProbeRun run = ProbeQuality(work.problem, evaluator, plan.limits, work.say, stop);
+    table.planned = static_cast<std::int64_t>(plan.probes);
     table.tried = std::ssize(run.result);
     AddLossEstimates(work.problem.decisions(), run, bytes, table.costs);
     measured.whole = bytes && std::none_of(run.result.begin(), run.result.end(),

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "cost/model/loss.h"
 #include "cost/model/outcome.h"
 #include "envs/common/evaluation.h"
 #include "envs/common/quantity.h"
@@ -34,18 +35,18 @@ double Saving(const Decision& decision, std::int32_t choice) {
 }
 
 /// Interpolates the effects of all choices of all decisions from those of the probes, in proportion
-/// to `share` of a choice. Decisions without a probe get the mean effect of their kind.
+/// to `share` of a choice. Decisions without a probe get the largest effect of their kind: a search
+/// for what keeps a limit should change decisions that are known to be harmless.
 class Interpolation {
  public:
   explicit Interpolation(const std::vector<Decision>& decisions) : decisions_(decisions) {}
 
   [[nodiscard]] AdditiveCost Of(double offset, const std::map<std::size_t, double>& probed,
                                 double (*share)(const Decision&, std::int32_t)) const {
-    std::map<bool, std::pair<double, int>> sums;  // keyed by whether the decision is a precision
+    std::map<bool, double> largest;  // keyed by whether the decision is a precision
     for (const auto& [i, effect] : probed) {
-      auto& [sum, count] = sums[IsPrecision(i)];
-      sum += effect;
-      ++count;
+      double& most = largest.emplace(IsPrecision(i), effect).first->second;
+      most = std::max(most, effect);
     }
     AdditiveCost cost{.offset = offset};
     for (std::size_t i = 0; i < decisions_.size(); ++i) {
@@ -54,8 +55,9 @@ class Interpolation {
       const std::optional<std::int32_t> probe = ProbeOf(decision);
       if (!probe) continue;
       const auto own = probed.find(i);
-      const auto& [sum, count] = sums[IsPrecision(i)];
-      const double effect = own != probed.end() ? own->second : count > 0 ? sum / count : 0;
+      const auto most = largest.find(IsPrecision(i));
+      const double of_kind = most == largest.end() ? 0 : most->second;
+      const double effect = own != probed.end() ? own->second : of_kind;
       const double of_probe = share(decision, *probe);
       for (std::size_t c = 0; c < effects.size() && of_probe > 0; ++c) {
         effects[c] = effect * share(decision, static_cast<std::int32_t>(c)) / of_probe;
@@ -72,6 +74,28 @@ class Interpolation {
   const std::vector<Decision>& decisions_;
 };
 
+double SumOf(const std::map<std::size_t, double>& effects) {
+  double sum = 0;
+  for (const auto& [i, effect] : effects) sum += effect;
+  return sum;
+}
+
+/// Returns effects on some loss with the same sum, in proportion to those on the distillation loss
+/// if that was measured. A share of decisions that change is a multiple of one sample's share, too
+/// coarse to tell single layers apart, and square roots of errors, such as the relative error, do
+/// not add up; the distillation loss does, and tells small errors apart.
+std::map<std::size_t, double> InProportion(
+    const std::map<std::size_t, double>& effects,
+    const std::map<std::string, std::map<std::size_t, double>>& by_loss) {
+  const auto fine = by_loss.find(std::string(cost::kDistillLoss));
+  if (fine == by_loss.end() || fine->second.size() != effects.size()) return effects;
+  const double of_fine = SumOf(fine->second);
+  if (!(of_fine > 0)) return effects;
+  std::map<std::size_t, double> shared = fine->second;
+  for (auto& [i, effect] : shared) effect *= SumOf(effects) / of_fine;
+  return shared;
+}
+
 }  // namespace
 
 void AddLossEstimates(const std::vector<Decision>& decisions, const ProbeRun& run,
@@ -87,7 +111,7 @@ void AddLossEstimates(const std::vector<Decision>& decisions, const ProbeRun& ru
   }
   const Interpolation interpolation(decisions);
   for (const auto& [metric, probed] : effects) {
-    costs[metric] = interpolation.Of(0, probed, Severity);
+    costs[metric] = interpolation.Of(0, InProportion(probed, effects), Severity);
   }
   if (bytes) {
     costs[std::string(envs::kWeightBytes)] =

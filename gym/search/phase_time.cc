@@ -21,6 +21,10 @@ double PartEnd(const TimeBudget& time, double part) {
   return std::min(time.Used() + part * time.seconds(), (1 - kTail) * time.seconds());
 }
 
+cost::Measure ProbeMeasure(const TimeBudget& time) {
+  return time.limited() ? cost::Measure::kProbe : cost::Measure::kQuality;
+}
+
 double TimingSeconds(const cost::LatencyOptions& latency, std::size_t candidates,
                      std::int64_t times) {
   const auto count = static_cast<double>(candidates);

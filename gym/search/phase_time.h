@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "cost/model/evaluator.h"
 #include "gym/core/problem.h"
 #include "gym/search/config.h"
 #include "gym/study/time_budget.h"
@@ -30,6 +31,10 @@ inline constexpr double kAfterTrials =
 /// Returns when a phase before the trials must end if it starts now and may take `part` of the
 /// time, in seconds of time used. Leaves enough time for the phases after the trials.
 [[nodiscard]] double PartEnd(const TimeBudget& time, double part);
+
+/// Returns how single decisions are tried: on few samples if there is a time limit, so that most of
+/// them can be tried.
+[[nodiscard]] cost::Measure ProbeMeasure(const TimeBudget& time);
 
 /// Expected seconds of the phases after the trials.
 struct TailTime {

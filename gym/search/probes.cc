@@ -24,12 +24,17 @@ struct Probe {
   std::int32_t choice = 0;
 };
 
-/// Returns the probes of all decisions in the order of van der Corput's sequence, so that any first
-/// few are spread evenly over the model.
-std::vector<Probe> ProbesOf(const std::vector<Decision>& decisions) {
+ProbeKind KindOf(const Decision& decision) {
+  return decision.quantity == envs::kBits ? ProbeKind::kPrecisions : ProbeKind::kChannels;
+}
+
+/// Returns the probes of all decisions of a kind in the order of van der Corput's sequence, so that
+/// any first few are spread evenly over the model.
+std::vector<Probe> ProbesOf(const std::vector<Decision>& decisions, ProbeKind kind) {
   std::vector<Probe> all;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
-    if (const auto choice = ProbeOf(decisions[i])) all.push_back({i, *choice});
+    const auto choice = ProbeOf(decisions[i]);
+    if (choice && KindOf(decisions[i]) == kind) all.push_back({i, *choice});
   }
   std::vector<Probe> spread;
   const std::size_t places = std::bit_ceil(std::max<std::size_t>(all.size(), 1));
@@ -43,10 +48,10 @@ std::vector<Probe> ProbesOf(const std::vector<Decision>& decisions) {
   return spread;
 }
 
-std::vector<Probe> LegalProbes(const SearchProblem& problem) {
+std::vector<Probe> LegalProbes(const SearchProblem& problem, ProbeKind kind) {
   const std::vector<Decision>& decisions = problem.decisions();
   const ChoiceMask mask = problem.MaskFunction();
-  std::vector<Probe> probes = ProbesOf(decisions);
+  std::vector<Probe> probes = ProbesOf(decisions, kind);
   std::erase_if(probes, [&](const Probe& probe) {
     return !IsLegal(mask, ChangeOneDecision(decisions, probe.decision, probe.choice));
   });
@@ -54,12 +59,12 @@ std::vector<Probe> LegalProbes(const SearchProblem& problem) {
 }
 
 std::vector<cost::Candidate> CandidatesOf(const envs::StrategyProblem& problem,
-                                          const std::vector<Probe>& probes) {
+                                          const std::vector<Probe>& probes, cost::Measure measure) {
   std::vector<cost::Candidate> candidates;
   for (const Probe& probe : probes) {
     const Assignment alone = ChangeOneDecision(problem.decisions(), probe.decision, probe.choice);
     candidates.push_back(
-        {.strategy = problem.StrategyOf(alone), .measure = cost::Measure::kQuality});
+        {.strategy = WithoutRounding(problem.StrategyOf(alone)), .measure = measure});
   }
   return candidates;
 }
@@ -113,13 +118,26 @@ Assignment ChangeOneDecision(const std::vector<Decision>& decisions, std::size_t
   return assignment;
 }
 
+Strategy WithoutRounding(Strategy strategy) {
+  const bool only_rounds = strategy.prune.groups.empty() && strategy.fit.train.epochs == 0;
+  if (strategy.quantize.rounding.empty() || !only_rounds) return strategy;
+  strategy.quantize.rounding.clear();
+  strategy.fit.samples.clear();
+  return strategy;
+}
+
 ProbeRun ProbeQuality(const envs::StrategyProblem& problem, cost::Evaluator& evaluator,
                       const ProbeLimits& limits, const std::function<void(const std::string&)>& say,
                       const std::function<bool()>& stop) {
-  std::vector<Probe> probes = LegalProbes(problem);
-  ProbeRun run{.probes = probes.size()};
-  if (probes.size() > limits.probes) probes.resize(limits.probes);
-  const std::vector<cost::Candidate> candidates = CandidatesOf(problem, probes);
+  std::vector<Probe> probes;
+  ProbeRun run;
+  for (const ProbeKind kind : kProbeKinds) {
+    std::vector<Probe> of_kind = LegalProbes(problem, kind);
+    run.probes += of_kind.size();
+    of_kind.resize(std::min(of_kind.size(), limits.probes.at(static_cast<std::size_t>(kind))));
+    probes.insert(probes.end(), of_kind.begin(), of_kind.end());
+  }
+  const std::vector<cost::Candidate> candidates = CandidatesOf(problem, probes, limits.measure);
   const Clock::time_point begin = Clock::now();
   const auto passed = [&] { return std::chrono::duration<double>(Clock::now() - begin); };
   TimeLeft left(evaluator.parallelism());
@@ -149,18 +167,25 @@ ProbeRun ProbeQuality(const envs::StrategyProblem& problem, cost::Evaluator& eva
   return run;
 }
 
+std::size_t CountProbes(const SearchProblem& problem, ProbeKind kind) {
+  return LegalProbes(problem, kind).size();
+}
+
 std::size_t CountProbes(const SearchProblem& problem) {
-  return LegalProbes(problem).size();
+  std::size_t count = 0;
+  for (const ProbeKind kind : kProbeKinds) count += CountProbes(problem, kind);
+  return count;
 }
 
 std::optional<double> TimeProbe(const envs::StrategyProblem& problem, cost::Evaluator& evaluator,
+                                ProbeKind kind, cost::Measure measure,
                                 const std::function<bool()>& stop) {
-  std::vector<Probe> probes = LegalProbes(problem);
+  std::vector<Probe> probes = LegalProbes(problem, kind);
   probes.resize(std::min(probes.size(), kFewestProbes));
   if (probes.empty()) return std::nullopt;
   std::size_t done = 0;
   const Clock::time_point begin = Clock::now();
-  for (const cost::Candidate& candidate : CandidatesOf(problem, probes)) {
+  for (const cost::Candidate& candidate : CandidatesOf(problem, probes, measure)) {
     evaluator.Evaluate(
         {&candidate, 1}, [&](std::size_t /*index*/, const auto& /*result*/) { ++done; }, stop);
   }
@@ -177,12 +202,11 @@ std::size_t PlannedProbes(std::size_t probes, double seconds, double each) {
 }
 
 void MeasureSensitivity(const envs::StrategyProblem& problem, cost::Evaluator& evaluator,
-                        double seconds, double after,
+                        const ProbeLimits& limits,
                         const std::function<void(const std::string&)>& say,
                         const std::function<bool()>& stop, Findings& findings) {
   const std::vector<Decision>& decisions = problem.decisions();
-  const ProbeRun run =
-      ProbeQuality(problem, evaluator, {.seconds = seconds, .after = after}, say, stop);
+  const ProbeRun run = ProbeQuality(problem, evaluator, limits, say, stop);
   findings.probed = static_cast<std::int64_t>(run.probes);
   findings.sensitivities.clear();
   for (const auto& [decision, result] : run.result) {

@@ -98,7 +98,8 @@ void SearchTail::MeasureSensitivities(SearchResult& result) {
                         std::max(setup_.time.Left() - after, 0.0)});
   }
   MeasureSensitivity(
-      setup_.problem, measuring_.evaluator(), seconds, after,
+      setup_.problem, measuring_.evaluator(),
+      {.measure = ProbeMeasure(setup_.time), .seconds = seconds, .after = after},
       [&](const std::string& text) { Report(text); }, [&] { return Stop(); }, findings);
   const std::int64_t told = std::ssize(findings.sensitivities);
   if (setup_.time.limited() && told < findings.probed) {

@@ -107,7 +107,7 @@ bool WasLost(const Failure& failure) {
 std::optional<Strategy> UniformModel(const envs::StrategyProblem& problem, double value,
                                      cost::LocalEvaluator& evaluator, const Stop& stop,
                                      bool& lost) {
-  Strategy model = problem.StrategyOf(UniformAssignment(problem, value));
+  Strategy model = WithoutRounding(problem.StrategyOf(UniformAssignment(problem, value)));
   // Fitted weights do not change the time and are skipped; fitted scales are needed to run.
   if (value == kHalfOfTheChannels) model.fit = {};
   if (model.fit.samples.empty()) return model;

@@ -249,6 +249,7 @@ TEST(CacheKey, DependsOnEverythingThatDecidesAnOutcome) {
   keys.push_back(CacheKey(Context(), Named("a", Measure::kQuality)));
   keys.push_back(CacheKey(Context(), Named("a", Measure::kRough)));
   keys.push_back(CacheKey(Context(), Named("a", Measure::kRoughest)));
+  keys.push_back(CacheKey(Context(), Named("a", Measure::kProbe)));
   std::sort(keys.begin(), keys.end());
   EXPECT_EQ(std::unique(keys.begin(), keys.end()), keys.end());
 }

@@ -213,6 +213,20 @@ TEST_F(Evaluate, MeasuresRoughlyOnAQuarterOfTheSamplesOrASixteenth) {
   }
 }
 
+TEST_F(Evaluate, ProbesOnFewSamplesWithoutTiming) {
+  const Graph graph = ParseGraph(kModel);
+  const SampleSet samples = Samples(40);
+  for (const auto& [asked, judged] : {std::pair(36, 32), std::pair(10, 10)}) {
+    EvaluationSettings settings = Settings();
+    settings.samples = asked;
+    (void)PrepareFolder(folder_ + "/prepared", {&graph, &samples, settings}, Targets());
+    const auto result = EvaluateOne(On("reference", Measure::kProbe));
+    ASSERT_TRUE(result.ok()) << result.failure().detail;
+    EXPECT_EQ(result.value().quality.samples, judged);
+    EXPECT_FALSE(result.value().latency.has_value());
+  }
+}
+
 TEST_F(Evaluate, WaitsForWhatTimingIsPlannedToTake) {
   EvaluationSettings settings = Settings();
   settings.latency_ms = 1;  // less than any child takes

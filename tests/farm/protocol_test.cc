@@ -97,8 +97,8 @@ TEST(Protocol, RefusesValuesOutOfRangeUnderARightChecksum) {
   EXPECT_FALSE(Decode(Forged(10, 0)));   // kind
   EXPECT_FALSE(Decode(Forged(10, 14)));  // kind
   EXPECT_FALSE(Decode(Forged(11, 4)));   // error
-  EXPECT_TRUE(Decode(Forged(12, 3)));
-  EXPECT_FALSE(Decode(Forged(12, 4)));  // measure
+  EXPECT_TRUE(Decode(Forged(12, 4)));
+  EXPECT_FALSE(Decode(Forged(12, 5)));  // measure
   EXPECT_FALSE(Decode(Forged(13, 2)));  // busy
   EXPECT_FALSE(Decode(Forged(15, 1)));  // a blob that is no hash
   EXPECT_FALSE(Decode(Forged(31, 1)));  // text longer than there is room

@@ -38,11 +38,26 @@ TEST(LossEstimates, GrowWithTheSquareOfTheChannelsThatAreRemoved) {
   EXPECT_EQ(loss.effects, (std::vector<std::vector<double>>{{0, 0.1, 0.4}}));
 }
 
-TEST(LossEstimates, OfADecisionWithoutAProbeAreTheMeanOfItsKind) {
+TEST(LossEstimates, OfADecisionWithoutAProbeAreTheLargestOfItsKind) {
   const AdditiveCost loss = LossOf({kOtherLayer, kOtherLayer, kOtherLayer, kGroup},
                                    {.probes = 4, .result = {{0, Lost(0.2, 0)}, {1, Lost(0.4, 0)}}});
-  EXPECT_DOUBLE_EQ(loss.effects[2][1], 0.3);
+  EXPECT_DOUBLE_EQ(loss.effects[2][1], 0.4);
   EXPECT_EQ(loss.effects[3], (std::vector<double>{0, 0, 0})) << "no group was tried";
+}
+
+TEST(LossEstimates, ShareCoarseLossesInProportionToTheDistillationLoss) {
+  const auto lost = [](double kl, double changed) {
+    cost::Outcome outcome;
+    outcome.quality = cost::QualityOf({{"distill_loss", {kl, 0}}, {"disagreement", {changed, 0}}});
+    return outcome;
+  };
+  std::map<std::string, AdditiveCost> costs;
+  AddLossEstimates({kOtherLayer, kOtherLayer},
+                   {.probes = 2, .result = {{0, lost(0.3, 0)}, {1, lost(0.1, 4)}}}, std::nullopt,
+                   costs);
+  EXPECT_DOUBLE_EQ(costs.at("disagreement").effects[0][1], 3) << "of 4 in all";
+  EXPECT_DOUBLE_EQ(costs.at("disagreement").effects[1][1], 1);
+  EXPECT_DOUBLE_EQ(costs.at("distill_loss").effects[0][1], 0.3);
 }
 
 TEST(LossEstimates, LeaveOutProbesThatFailed) {

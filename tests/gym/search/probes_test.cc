@@ -12,11 +12,14 @@ envs::ModelContext ContextOf(cost::Evaluator& evaluator) {
   return {.graph = std::make_shared<const Graph>(), .evaluator = &evaluator, .target = "native"};
 }
 
-/// Layers that can be f32 or int8.
+/// Groups of channels, and layers that can be f32 or int8.
 class Layers final : public envs::StrategyProblem {
  public:
-  Layers(std::size_t count, cost::Evaluator& evaluator)
+  Layers(std::size_t count, cost::Evaluator& evaluator, std::size_t groups = 0)
       : StrategyProblem("Layers-v0", ContextOf(evaluator)) {
+    for (std::size_t i = 0; i < groups; ++i) {
+      decisions_.push_back({"group" + std::to_string(i), {"1", "0.5"}, "density", {1, 0.5}});
+    }
     for (std::size_t i = 0; i < count; ++i) {
       decisions_.push_back({"layer" + std::to_string(i), {"f32", "int8"}, "bits", {32, 8}});
     }
@@ -68,20 +71,53 @@ TEST(ProbeOf, GoesByWhatChoicesCountAndNotByTheirWords) {
 
 TEST(ProbeQuality, MakesAsManyAsArePlannedSpreadOverTheModel) {
   Batches evaluator;
-  const ProbeRun run = ProbeQuality(Layers(16, evaluator), evaluator, {.probes = 4, .seconds = 1e9},
-                                    kSilent, kNever);
+  const ProbeRun run = ProbeQuality(Layers(16, evaluator), evaluator,
+                                    {.probes = {4, 0}, .seconds = 1e9}, kSilent, kNever);
   EXPECT_EQ(run.probes, 16U);
   std::vector<std::size_t> decisions;
   for (const auto& [decision, result] : run.result) decisions.push_back(decision);
   EXPECT_EQ(decisions, (std::vector<std::size_t>{0, 4, 8, 12}));
 }
 
+TEST(ProbeQuality, TriesPrecisionsBeforeChannels) {
+  Batches evaluator;
+  const Layers problem(3, evaluator, 2);
+  EXPECT_EQ(CountProbes(problem, ProbeKind::kPrecisions), 3U);
+  EXPECT_EQ(CountProbes(problem, ProbeKind::kChannels), 2U);
+  const auto tried = [&](const ProbeLimits& limits) {
+    std::vector<std::size_t> decisions;
+    for (const auto& [decision, result] :
+         ProbeQuality(problem, evaluator, limits, kSilent, kNever).result) {
+      decisions.push_back(decision);
+    }
+    return decisions;
+  };
+  // Decisions about channels come first in this problem.
+  EXPECT_EQ(tried({.probes = {2, 1}, .seconds = 1e9}), (std::vector<std::size_t>{0, 2, 4}));
+  EXPECT_EQ(tried({.seconds = 1e9}), (std::vector<std::size_t>{0, 1, 2, 3, 4}));
+}
+
 TEST(TimeProbe, MakesTwoOneAfterAnother) {
   Batches evaluator;
-  EXPECT_TRUE(TimeProbe(Layers(5, evaluator), evaluator, kNever));
+  EXPECT_TRUE(TimeProbe(Layers(5, evaluator), evaluator, ProbeKind::kPrecisions,
+                        cost::Measure::kQuality, kNever));
   EXPECT_EQ(evaluator.sizes, (std::vector<std::size_t>{1, 1}));
-  EXPECT_TRUE(TimeProbe(Layers(1, evaluator), evaluator, kNever));
-  EXPECT_FALSE(TimeProbe(Layers(5, evaluator), evaluator, [] { return true; }));
+  EXPECT_TRUE(TimeProbe(Layers(1, evaluator), evaluator, ProbeKind::kPrecisions,
+                        cost::Measure::kQuality, kNever));
+  EXPECT_FALSE(TimeProbe(Layers(5, evaluator), evaluator, ProbeKind::kPrecisions,
+                         cost::Measure::kQuality, [] { return true; }));
+}
+
+TEST(WithoutRounding, LeavesNothingToFitUnlessChannelsAreGone) {
+  Strategy strategy;
+  strategy.quantize.rounding = "gptq";
+  strategy.fit.samples = "digest";
+  Strategy pruned = strategy;
+  pruned.prune.groups["conv"] = {.units = 8, .keep = {0, 1}};
+  const Strategy nearest = WithoutRounding(strategy);
+  EXPECT_EQ(nearest.quantize.rounding, "");
+  EXPECT_EQ(nearest.fit.samples, "");
+  EXPECT_EQ(WithoutRounding(pruned), pruned);
 }
 
 TEST(PlannedProbes, AreAllOrAPowerOfTwo) {
