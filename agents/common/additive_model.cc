@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
+#include <utility>
 
 #include "agents/common/ranking.h"
 #include "compiler/base/error.h"
@@ -20,6 +22,70 @@ std::size_t Differing(const Assignment& a, const Assignment& b) {
   return count;
 }
 
+/// Excess over a limit, relative to it, beyond which losses no longer grow as sums do.
+constexpr double kFar = 4;
+/// Weight of a factor of 1, relative to that of a result.
+constexpr double kTrust = 0.1;
+
+constexpr double kMostFactor = 5;
+
+/// What a trial tells of the factors of some parts: their sum, scaled, should be 1.
+struct Ratio {
+  std::vector<double> parts;  ///< >= 0, by quantity: the estimate over the result
+  double weight = 0;
+};
+
+/// Returns the factors of `count` parts for which the sums of the scaled parts are nearest to 1, by
+/// the squares of their logarithms; few results leave factors near 1.
+std::vector<double> FactorsOf(std::span<const Ratio> ratios, std::size_t count) {
+  constexpr int kSweeps = 30;
+  const double most = std::log(kMostFactor);
+  std::vector<double> logs(count, 0.0);
+  // Newton's method for one factor after another.
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (std::size_t q = 0; q < count; ++q) {
+      double slope = kTrust * logs[q];
+      double curvature = kTrust;
+      for (const Ratio& ratio : ratios) {
+        double sum = 0;
+        for (std::size_t i = 0; i < count; ++i) sum += std::exp(logs[i]) * ratio.parts[i];
+        const double share = std::exp(logs[q]) * ratio.parts[q] / sum;
+        slope += ratio.weight * std::log(sum) * share;
+        curvature += ratio.weight * share * share;
+      }
+      logs[q] = std::clamp(logs[q] - slope / curvature, -most, most);
+    }
+  }
+  for (double& log : logs) log = std::exp(log);
+  return logs;
+}
+
+/// Results at assignments, each with its weight.
+struct Results {
+  std::span<const Assignment* const> at;
+  std::span<const double> values;
+  std::span<const double> weights;
+};
+
+/// Fits what the expected sum misses of the results. The ridge penalty pulls effects towards those
+/// expected instead of towards 0.
+gym::AdditiveCost FitRest(std::span<const gym::Decision> decisions, const Assignment& base,
+                          const Results& results, const gym::AdditiveCost& expected,
+                          bool is_constraint) {
+  std::vector<double> rest;
+  std::vector<double> weights(results.weights.begin(), results.weights.end());
+  for (std::size_t t = 0; t < results.at.size(); ++t) {
+    const double value = results.values[t];
+    const double difference = value - ValueOf(expected, *results.at[t]);
+    rest.push_back(difference);
+    if (!is_constraint || value <= 0) continue;
+    weights[t] /= 1 + value * value;
+    // Far beyond a limit only that it is far beyond counts.
+    if (value >= kFar) rest[t] = std::max(difference + kFar - value, 0.0);
+  }
+  return FitAdditive(decisions, base, results.at, rest, weights);
+}
+
 }  // namespace
 
 gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
@@ -27,9 +93,6 @@ gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
                                   std::span<const double> values) {
   // The usual error of estimates is one common factor: losses add up to more than the single ones,
   // and steps in a row take less time than alone.
-  // Weight of a factor of 1, relative to the mean weight of a result.
-  constexpr double kTrust = 0.1;
-  constexpr double kMost = 5;
   double square = 0;
   double product = 0;
   for (std::size_t t = 0; t < at.size(); ++t) {
@@ -38,11 +101,51 @@ gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
     product += expected * (values[t] - estimate.offset);
   }
   const double trust = kTrust * square / static_cast<double>(std::max<std::size_t>(at.size(), 1));
-  const double scale =
-      square > 0 ? std::clamp((product + trust) / (square + trust), 1 / kMost, kMost) : 1;
+  const double factor =
+      square > 0 ? std::clamp((product + trust) / (square + trust), 1 / kMostFactor, kMostFactor)
+                 : 1;
   gym::AdditiveCost scaled = estimate;
   for (std::vector<double>& effects : scaled.effects) {
-    for (double& effect : effects) effect *= scale;
+    for (double& effect : effects) effect *= factor;
+  }
+  return scaled;
+}
+
+gym::AdditiveCost ScaledNearLimit(std::span<const gym::Decision> decisions,
+                                  const gym::AdditiveCost& estimate,
+                                  std::span<const Assignment* const> at,
+                                  std::span<const double> values) {
+  std::vector<std::string> quantities;
+  std::vector<std::size_t> quantity_of;
+  for (const gym::Decision& decision : decisions) {
+    const auto known = std::ranges::find(quantities, decision.quantity);
+    quantity_of.push_back(static_cast<std::size_t>(known - quantities.begin()));
+    if (known == quantities.end()) quantities.push_back(decision.quantity);
+  }
+  std::vector<Ratio> ratios;
+  for (std::size_t t = 0; t < at.size(); ++t) {
+    Ratio ratio{.parts = std::vector<double>(quantities.size(), 0.0)};
+    double expected = 0;
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+      const double effect = estimate.effects[i][static_cast<std::size_t>((*at[t])[i])];
+      ratio.parts[quantity_of[i]] += effect;
+      expected += effect;
+    }
+    const double found = values[t] - estimate.offset;
+    const double of_limit = 1 + values[t];
+    // Parts of both signs have no ratio.
+    const bool same_sign =
+        std::ranges::all_of(ratio.parts, [&](double part) { return part * found >= 0; });
+    if (expected == 0 || found == 0 || !same_sign || !(of_limit > 0)) continue;
+    for (double& part : ratio.parts) part /= found;
+    const double distance = std::log(of_limit);
+    ratio.weight = 1 / (1 + distance * distance);
+    ratios.push_back(std::move(ratio));
+  }
+  const std::vector<double> factors = FactorsOf(ratios, quantities.size());
+  gym::AdditiveCost scaled = estimate;
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    for (double& effect : scaled.effects[i]) effect *= factors[quantity_of[i]];
   }
   return scaled;
 }
@@ -83,11 +186,11 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
       costs_.push_back(FitAdditive(setup.decisions, best.assignment, at, values, weights));
       continue;
     }
-    gym::AdditiveCost expected = ScaledToResults(setup.estimates[k], at, values);
-    // The ridge penalty then pulls effects towards the scaled estimate instead of towards 0.
-    for (std::size_t t = 0; t < ran.size(); ++t) values[t] -= ValueOf(expected, *at[t]);
-    const gym::AdditiveCost rest =
-        FitAdditive(setup.decisions, best.assignment, at, values, weights);
+    gym::AdditiveCost expected =
+        k < objectives_ ? ScaledToResults(setup.estimates[k], at, values)
+                        : ScaledNearLimit(setup.decisions, setup.estimates[k], at, values);
+    const gym::AdditiveCost rest = FitRest(setup.decisions, best.assignment, {at, values, weights},
+                                           expected, k >= objectives_);
     expected.offset += rest.offset;
     for (std::size_t i = 0; i < rest.effects.size(); ++i) {
       for (std::size_t c = 0; c < rest.effects[i].size(); ++c) {

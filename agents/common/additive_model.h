@@ -10,7 +10,8 @@ namespace msc::agents {
 
 /// A model of the results as if the effects of decisions added up: one sum per objective and
 /// constraint, fitted to all trials with full results, or the costs that the problem declares. If
-/// the problem has estimates, each is scaled to the results, and only the residual is fitted.
+/// the problem has estimates, each is scaled to the results, and only the residual is fitted. What
+/// exceeds a limit many times counts little for it: losses that are large do not grow as sums do.
 class AdditiveModel {
  public:
   /// Fits the model. Trials near the best one weigh most, as the model is used there. `history` has
@@ -41,6 +42,14 @@ class AdditiveModel {
 /// Returns `estimate` with its effects multiplied by the factor, between 1/5 and 5, that fits
 /// `values` best; few values leave the factor near 1. At least one value.
 [[nodiscard]] gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
+                                                std::span<const gym::Assignment* const> at,
+                                                std::span<const double> values);
+
+/// As ScaledToResults, of a constraint: by the ratios of results to estimates, which count most
+/// near the limit, and with a factor for each quantity that decisions have: what channels cost may
+/// be underestimated where what precisions cost is not.
+[[nodiscard]] gym::AdditiveCost ScaledNearLimit(std::span<const gym::Decision> decisions,
+                                                const gym::AdditiveCost& estimate,
                                                 std::span<const gym::Assignment* const> at,
                                                 std::span<const double> values);
 

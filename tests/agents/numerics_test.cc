@@ -271,6 +271,49 @@ TEST(AdditiveModel, TakesNoRoughValueForAResult) {
   EXPECT_EQ(AdditiveModel(setup, both).costs(), AdditiveModel(setup, full).costs());
 }
 
+TEST(AdditiveModel, GoesByResultsNearALimitAndNotByLossesThatNoLongerGrow) {
+  const gym::AgentSetup setup{
+      .decisions = {{"a", {"0", "1", "2"}}, {"b", {"0", "1", "2"}}},
+      .constraints = 1,
+      .estimates = {{.offset = 1, .effects = {{0, -0.1, -0.2}, {0, -0.1, -0.2}}},
+                    {.offset = -1, .effects = {{0, 0.2, 50}, {0, 0.3, 90}}}}};
+  // Small losses are twice the estimates, and large ones a tenth.
+  History history;
+  const auto add = [&](const Assignment& at, double time, double loss) {
+    history.Add({.trial = history.trials().size(),
+                 .assignment = at,
+                 .objectives = {time},
+                 .constraints = {loss - 1},
+                 .violation = std::max(loss - 1, 0.0)});
+  };
+  add({0, 0}, 1, 0);
+  add({2, 2}, 0.6, 14);
+  add({1, 0}, 0.9, 0.4);
+  add({1, 1}, 0.8, 1.0);
+  const AdditiveModel model(setup, history);
+  EXPECT_NEAR(model.Expect({0, 1}).constraints[0], 0.6 - 1, 0.2);
+  EXPECT_GT(model.Expect({2, 2}).constraints[0], 4);
+}
+
+TEST(ScaledNearLimit, HasAFactorForEachQuantity) {
+  const std::vector<gym::Decision> decisions = {{"a", {"f32", "int8"}, "bits", {32, 8}},
+                                                {"b", {"1", "0.5"}, "density", {1, 0.5}},
+                                                {"c", {"1", "0.5"}, "density", {1, 0.5}}};
+  const AdditiveCost estimate{.offset = -1, .effects = {{0, 0.4}, {0, 0.1}, {0, 0.2}}};
+  // Precisions lose half of what was estimated, channels three times as much.
+  const std::vector<Assignment> tried = {{1, 0, 0}, {0, 1, 0}, {1, 1, 1}, {0, 1, 1}};
+  std::vector<const Assignment*> at;
+  std::vector<double> values;
+  for (const Assignment& each : tried) {
+    at.push_back(&each);
+    values.push_back(-1 + 0.2 * each[0] + 0.3 * each[1] + 0.6 * each[2]);
+  }
+  const AdditiveCost scaled = ScaledNearLimit(decisions, estimate, at, values);
+  EXPECT_NEAR(scaled.effects[0][1], 0.2, 0.05);
+  EXPECT_NEAR(scaled.effects[1][1], 0.3, 0.05);
+  EXPECT_NEAR(scaled.effects[2][1], 0.6, 0.1);
+}
+
 TEST(Estimates, AreWhatIlpAndAutoBeginWith) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng(seed);
