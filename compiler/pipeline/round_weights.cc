@@ -294,6 +294,23 @@ void FitLayer(const RoundingRun& rounding, const LayerFit& fit, const MomentsOfL
 
 }  // namespace
 
+double WorkOfGptq(const Graph& canonical) {
+  // An inverse factor for each group; for each output a row of eliminations, and three products
+  // with the moments for errors.
+  constexpr double kOfFactor = 4.0 / 3;
+  constexpr double kOfOutput = 7;
+  double work = 0;
+  for (const WeightedLayer& layer : FindWeightedLayers(canonical)) {
+    const auto form = ReadLinearForm(canonical, layer);
+    if (!form) continue;
+    const auto inputs = static_cast<double>(form->inputs);
+    const auto outputs = static_cast<double>(form->outputs);
+    work += static_cast<double>(form->groups) * inputs * inputs *
+            (kOfFactor * inputs + kOfOutput * outputs);
+  }
+  return work;
+}
+
 void RoundWeights(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph,
                   std::vector<QuantizedLayer>& rows, const std::function<void(double)>& progress) {
   const QuantizeOptions& options = rounding.options;

@@ -24,4 +24,8 @@ struct RoundingRun {
 void RoundWeights(const RoundingRun& rounding, QuantizePlan& plan, Graph& graph,
                   std::vector<QuantizedLayer>& rows, const std::function<void(double)>& progress);
 
+/// Returns about how many operations on numbers it takes to round the weights of all layers by
+/// GPTQ, apart from runs of the model.
+[[nodiscard]] double WorkOfGptq(const Graph& canonical);
+
 }  // namespace msc

@@ -226,7 +226,10 @@ def bisection(job):
         "time_budget_s": 60 * setting.minutes, "trials": 1000,
         "objective": {"minimize": ["latency", "distill_loss"],
                       "subject_to": {loss: tasks.most_lost(job.name, job.limit) for loss in task.losses}},
-        "calibration": {"data": {"images": str(setting.samples(job.name, "calibration"))}},
+        # As optimize and quantize do.
+        "calibration": {"data": {"images": str(setting.samples(job.name, "calibration"))},
+                        "options": {"method": "mse"}},
+        "quantize": {"rounding": ["gptq"]},
         "quality": {"data": {"images": str(setting.samples(job.name, "search")), **labels},
                     "metrics": {loss: {"command": command, "better": "lower"}
                                 for loss, command in own_metrics(job).items()}},

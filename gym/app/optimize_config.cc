@@ -11,7 +11,9 @@
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/pipeline/choose_target.h"
+#include "compiler/pipeline/round_weights.h"
 #include "cost/model/loss.h"
+#include "envs/quantize/quantize_config.h"
 #include "gym/app/limits.h"
 #include "gym/search/calibration.h"
 #include "gym/search/losses.h"
@@ -31,6 +33,14 @@ constexpr std::int64_t kLookedAt = 32;
 constexpr double kJudgeSeconds = 2;
 constexpr std::int64_t kLeastJudged = 64;
 constexpr std::int64_t kMostJudged = 1000;
+/// Share of the time for what other choices would have done, which the report tells.
+constexpr double kExplaining = 1.0 / 30;
+/// Time that one run over the calibration samples may take, as far as samples decide it: a fit
+/// takes several, and gains little from more samples than these.
+constexpr double kCalibrateSeconds = 1.5;
+constexpr std::int64_t kLeastCalibrating = 32;
+/// Work of a fit by GPTQ that a trial may have, about a second.
+constexpr double kMostGptqFlops = 2e10;
 constexpr double kLeastSeconds = 20;
 /// Half of the interval of a trial's latency is a hundredth of the f32 model's time.
 constexpr double kLatencyWidth = 0.02;
@@ -123,9 +133,12 @@ ObjectiveConfig ObjectiveFor(const OptimizeRequest& request, const Look& look,
   ObjectiveConfig objective;
   const std::string loss = FineLossName(look);
   objective.minimize = {"latency"};
-  if (!loss.empty()) objective.minimize.push_back(loss);
   for (const auto& [name, limit] : LimitsFor(request, look, reasons)) {
     objective.subject_to[name] = limit;
+  }
+  // Within limits only the time matters. Without any, the answers are the front of both.
+  if (!loss.empty() && (request.faster || objective.subject_to.empty())) {
+    objective.minimize.push_back(loss);
   }
   if (request.faster) {
     std::ranges::reverse(objective.minimize);
@@ -162,9 +175,9 @@ std::string EnvFor(const Graph& graph, std::vector<std::string>& reasons) {
   return env;
 }
 
-/// Fills in which samples calibrate and which judge.
-void PlaceSamples(const OptimizeRequest& request, const Graph& graph, SearchConfig& config,
-                  std::vector<std::string>& reasons) {
+/// Fills in which samples calibrate and which judge. Returns how many judge.
+std::int64_t PlaceSamples(const OptimizeRequest& request, const Graph& graph, SearchConfig& config,
+                          std::vector<std::string>& reasons) {
   const SampleOptions& samples = request.samples;
   cost::DataConfig calibration = samples.data;
   cost::DataConfig judged = samples.data;
@@ -174,11 +187,13 @@ void PlaceSamples(const OptimizeRequest& request, const Graph& graph, SearchConf
     judged.labels.files[output] = is_word ? file : Absolute(file);
   }
   judged.alphabet = Absolute(samples.data.alphabet);
+  std::int64_t judging = CountOf(samples, graph, samples.test_images);
   if (!samples.images.empty()) {
     calibration.images = Absolute(samples.images);
     config.calibration.samples.reset();
   } else {
-    const SampleSplit split = Split(CountOf(samples, graph, samples.test_images));
+    const SampleSplit split = Split(judging);
+    judging = split.judge;
     // Files are often sorted by class, so that the first ones are not like the others.
     const std::uint64_t order = samples.data.shuffle == 0 ? 1 : samples.data.shuffle;
     calibration.images = judged.images;
@@ -190,6 +205,25 @@ void PlaceSamples(const OptimizeRequest& request, const Graph& graph, SearchConf
   }
   config.calibration.data = std::move(calibration);
   config.quality.data = std::move(judged);
+  return judging;
+}
+
+/// Uses fewer calibration samples if the model takes long.
+void LimitCalibration(const OptimizeRequest& request, const Graph& graph, const Look& look,
+                      SearchConfig& config, std::vector<std::string>& reasons) {
+  cost::DataConfig& data = config.calibration.data;
+  const std::int64_t given = config.calibration.samples
+                                 ? *config.calibration.samples
+                                 : CountOf(request.samples, graph, request.samples.images);
+  const auto in_time =
+      static_cast<std::int64_t>(kCalibrateSeconds / std::max(look.seconds_a_sample, 1e-9));
+  const std::int64_t used = std::max(in_time, kLeastCalibrating);
+  if (used >= std::min(given, kCalibrationSamples)) return;
+  config.calibration.samples = used;
+  // Files are often sorted by class.
+  if (data.shuffle == 0) data.shuffle = 1;
+  reasons.push_back(Formatted("%lld of %lld samples calibrate, since a run over all takes long",
+                              static_cast<long long>(used), static_cast<long long>(given)));
 }
 
 }  // namespace
@@ -213,12 +247,21 @@ OptimizePlan PlanOptimize(const OptimizeRequest& request, Clock::time_point bega
   config.seed = request.seed;
   config.trials = kAnyTrials;
   config.latency.target_width = kLatencyWidth;
+  // What mscgym quantize would choose for most models; it tries others on each (choose_ranges.h).
+  config.calibration.options.method = "mse";
   Graph graph = LoadModel(config.model, config.shapes);
+  if (WorkOfGptq(graph) <= kMostGptqFlops) {
+    config.section<envs::QuantizeConfig>().rounding = {"gptq"};
+  } else {
+    plan.reasons.emplace_back(
+        "int8 weights are rounded to the nearest: by GPTQ, each trial of so "
+        "wide layers would take many seconds");
+  }
   PlaceSamplesOf(graph, request.samples.data,
                  {request.samples.images, request.samples.test_images});
   config.target = request.target == kAutoTarget ? ChooseTarget(MakeTargets()) : request.target;
   config.env = EnvFor(graph, plan.reasons);
-  PlaceSamples(request, graph, config, plan.reasons);
+  const std::int64_t judged = PlaceSamples(request, graph, config, plan.reasons);
   const Look look = LookAt(request, graph, config.quality.data, config.target);
   config.quality.outputs = request.samples.judged.outputs;
   config.quality.metrics = request.samples.judged.metrics;
@@ -226,6 +269,10 @@ OptimizePlan PlanOptimize(const OptimizeRequest& request, Clock::time_point bega
   config.quality.samples =
       std::clamp(static_cast<std::int64_t>(kJudgeSeconds / std::max(look.seconds_a_sample, 1e-9)),
                  kLeastJudged, kMostJudged);
+  // Finalists are judged on samples, too, that no trial saw (docs/decisions/0008).
+  config.quality.samples =
+      std::min(config.quality.samples, std::max(judged / 2, std::min(kLeastJudged, judged)));
+  LimitCalibration(request, graph, look, config, plan.reasons);
   config.objective = ObjectiveFor(request, look, plan.reasons);
   plan.reasons.push_back("target " + config.target +
                          (request.target == kAutoTarget
@@ -234,6 +281,7 @@ OptimizePlan PlanOptimize(const OptimizeRequest& request, Clock::time_point bega
                          Formatted("; a sample takes %.3g ms in f32", 1e3 * look.seconds_a_sample));
   const std::chrono::duration<double> spent = Clock::now() - began;
   config.time_budget_s = request.seconds - spent.count();
+  config.explain_s = std::min(config.explain_s, kExplaining * request.seconds);
   if (config.time_budget_s < kLeastSeconds) {
     throw UserError(
         Formatted("--time is too short: looking at the model took %.0f s, and a search "

@@ -12,6 +12,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/base/temporary_folder.h"
 #include "cost/samples/array_file.h"
+#include "envs/quantize/quantize_config.h"
 
 namespace msc::gym {
 namespace {
@@ -61,8 +62,21 @@ TEST_F(PlanOptimizeTest, HasTheLimitsOfTheGuardUnlessSomeAreGiven) {
   EXPECT_THROW((void)Config(), UserError);
 }
 
+TEST_F(PlanOptimizeTest, KeepsHalfOfTheSamplesFromTrials) {
+  EXPECT_EQ(Config().quality.samples, 30) << "all, as half would be too few";
+  Tensor images(DType::kF32, {400, 1, 28, 28});
+  cost::WriteNpy(request_.samples.test_images, images);
+  EXPECT_EQ(Config().quality.samples, 150) << "of the 300 that judge";
+}
+
+TEST_F(PlanOptimizeTest, RoundsAsQuantizeMostlyDoes) {
+  const SearchConfig config = Config();
+  EXPECT_EQ(config.calibration.options.method, "mse");
+  EXPECT_EQ(config.section<envs::QuantizeConfig>().rounding, std::vector<std::string>{"gptq"});
+}
+
 TEST_F(PlanOptimizeTest, LosesLeastAtAWantedSpeed) {
-  EXPECT_EQ(Config().objective.minimize, (std::vector<std::string>{"latency", "distill_loss"}));
+  EXPECT_EQ(Config().objective.minimize, (std::vector<std::string>{"latency"}));
   request_.faster = 4;
   const ObjectiveConfig objective = Config().objective;
   EXPECT_EQ(objective.minimize, (std::vector<std::string>{"distill_loss", "latency"}));
