@@ -26,7 +26,7 @@ std::size_t Differing(const Assignment& a, const Assignment& b) {
 constexpr double kFar = 4;
 /// Weight of a factor of 1, relative to that of a result.
 constexpr double kTrust = 0.1;
-
+/// Largest factor of an estimate.
 constexpr double kMostFactor = 5;
 
 /// What a trial tells of the factors of some parts: their sum, scaled, should be 1.
@@ -133,10 +133,10 @@ gym::AdditiveCost ScaledNearLimit(std::span<const gym::Decision> decisions,
     }
     const double found = values[t] - estimate.offset;
     const double of_limit = 1 + values[t];
-    // Parts of both signs have no ratio.
+    // Parts of both signs have no ratio, nor have numbers near the smallest of their type.
     const bool same_sign =
         std::ranges::all_of(ratio.parts, [&](double part) { return part * found >= 0; });
-    if (expected == 0 || found == 0 || !same_sign || !(of_limit > 0)) continue;
+    if (!same_sign || !std::isnormal(expected / found) || !(of_limit > 0)) continue;
     for (double& part : ratio.parts) part /= found;
     const double distance = std::log(of_limit);
     ratio.weight = 1 / (1 + distance * distance);

@@ -314,6 +314,18 @@ TEST(ScaledNearLimit, HasAFactorForEachQuantity) {
   EXPECT_NEAR(scaled.effects[2][1], 0.6, 0.1);
 }
 
+TEST(ScaledNearLimit, KeepsAnEstimateOfWhichResultsTellNothing) {
+  const std::vector<gym::Decision> decisions = {{"a", {"f32", "int8"}, "bits", {32, 8}},
+                                                {"b", {"1", "0.5"}, "density", {1, 0.5}}};
+  const AdditiveCost estimate{.offset = -1, .effects = {{0, 0.4}, {0, -0.1}}};
+  const Assignment none = {0, 0};
+  const Assignment both = {1, 1};
+  const std::vector<const Assignment*> at = {&none, &both, &both};
+  // Nothing changed; parts of both signs; a result that is as good as 0.
+  EXPECT_EQ(ScaledNearLimit(decisions, estimate, at, std::vector<double>{-1, -0.7, -1 + 1e-16}),
+            estimate);
+}
+
 TEST(Estimates, AreWhatIlpAndAutoBeginWith) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng(seed);
