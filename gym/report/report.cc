@@ -61,6 +61,7 @@ std::string RenderReport(const ReportInput& input) {
       {"time", BreakdownSection(input)},
       {"why each decision", DecisionSection(input, marks)},
       {"which decisions matter", ImportanceSection(input, marks)},
+      {"estimates", PredictionSection(input, marks)},
       {"choices and results", ParallelSection(input, marks)},
       {"Pareto set", FrontSection(input, marks)},
       {"sources", SourceSection(input, marks)},

@@ -170,6 +170,10 @@ struct ReportInput {
   std::vector<bool> feasible = {};       ///< by trial index
   /// By trial index: violated limits, "accuracy_drop <= 0.3".
   std::vector<std::string> missed = {};
+  /// By trial index: what was estimated before the trials, on the latency and the quality axis, in
+  /// their units; empty = unknown.
+  std::vector<std::optional<double>> estimated_latency = {};
+  std::vector<std::optional<double>> estimated_quality = {};
   std::optional<std::uint64_t> winner = {};       ///< trial number of the final winner
   std::vector<std::optional<double>> alone = {};  ///< by decision: quality lost by it alone
   /// By decision: a sentence on the winner measured with another choice; may be empty.

@@ -32,6 +32,10 @@ namespace msc::gym {
 /// Shows how strongly each decision influences latency and quality. Empty with too few trials.
 [[nodiscard]] Html ImportanceSection(const ReportInput& input, std::span<const ReportMark> marks);
 
+/// Shows estimates of the trials against their results, with the share of pairs in the right order.
+/// Empty without estimates.
+[[nodiscard]] Html PredictionSection(const ReportInput& input, std::span<const ReportMark> marks);
+
 /// Draws parallel coordinates: one line per trial through the most important decisions and the
 /// metrics. Empty without successful trials.
 [[nodiscard]] Html ParallelSection(const ReportInput& input, std::span<const ReportMark> marks);

@@ -90,10 +90,33 @@ std::vector<ReportSample> MakeSamples(const SearchRun& run) {
   return samples;
 }
 
+/// Returns what the estimates give for each trial on an axis; empty if it has none.
+std::vector<std::optional<double>> EstimatesOn(const ReportAxis& axis, const SearchRun& run) {
+  const auto cost = run.setup.estimates.costs.find(axis.metric);
+  if (cost == run.setup.estimates.costs.end()) return {};
+  const auto& effects = cost->second.effects;
+  std::vector<std::optional<double>> estimates;
+  for (const Trial& trial : run.study.trials) {
+    std::optional<double>& estimate = estimates.emplace_back();
+    if (trial.assignment.size() != effects.size()) continue;
+    double sum = cost->second.offset;
+    bool known = true;
+    for (std::size_t i = 0; i < effects.size() && known; ++i) {
+      const auto choice = static_cast<std::size_t>(trial.assignment[i]);
+      known = choice < effects[i].size();
+      if (known) sum += effects[i][choice];
+    }
+    if (known) estimate = sum / axis.scale;
+  }
+  return estimates;
+}
+
 /// Fills in the parts of a report that only a search of compressed models has.
 void TellModels(const SearchRun& run, const RunPaths& paths, ReportInput& input) {
   input.headline = MakeHeadline(run);
   TellAxes(run.setup, input);
+  input.estimated_latency = EstimatesOn(input.latency, run);
+  input.estimated_quality = EstimatesOn(input.quality, run);
   const std::string loss = MainLossOf(run.setup.config);
   const cost::LossInfo* info = cost::FindLoss(loss);
   const std::string unit(info == nullptr ? "" : info->unit);

@@ -179,10 +179,11 @@ TEST(PlotLabels, DoNotCoverEachOther) {
 
 TEST(Report, ShowsEverySection) {
   const std::string html = RenderReport(SampleReport());
-  for (const char* part : {"<title>fashion_resnet.onnx", "id='history'", "id='scatter'",
-                           "id='finalists'", "id='layers'", "id='breakdown'", "id='decisions'",
-                           "id='importance'", "id='parallel'", "id='front'", "id='failures'",
-                           "id='reproduce'", "id='machine'", "id='config'", "id='trials'"}) {
+  for (const char* part :
+       {"<title>fashion_resnet.onnx", "id='history'", "id='scatter'", "id='finalists'",
+        "id='layers'", "id='breakdown'", "id='decisions'", "id='importance'", "id='predictions'",
+        "id='parallel'", "id='front'", "id='failures'", "id='reproduce'", "id='machine'",
+        "id='config'", "id='trials'"}) {
     EXPECT_THAT(html, HasSubstr(part));
   }
 }
@@ -498,6 +499,30 @@ TEST(Report, PointsOutALayerThatRanInAnotherPrecision) {
   EXPECT_EQ(Count(RenderReport(input), "class='differs'"), 1U);
 }
 
+TEST(Report, ShowsEstimatesAgainstResults) {
+  ReportInput input = SampleReport(30);
+  std::vector<std::optional<double>>& estimates = input.estimated_latency;
+  for (std::size_t i = 0; i < estimates.size(); ++i) {
+    if (estimates[i]) estimates[i] = 2 * input.study.trials[i].evaluation.metrics["latency_ratio"];
+  }
+  const auto chart = [&](const char* id) {
+    return Part(RenderReport(input), std::string("id='") + id, "</figure>");
+  };
+  const auto known = std::count_if(estimates.begin(), estimates.end(),
+                                   [](const auto& estimate) { return estimate.has_value(); });
+  EXPECT_EQ(Count(chart("predicted-latency"), "<circle"), static_cast<std::size_t>(known));
+  EXPECT_THAT(chart("predicted-latency"), HasSubstr("estimates put 100 % in their order"));
+  EXPECT_THAT(chart("predicted-quality"), HasSubstr("in their order"));
+  for (auto& estimate : estimates) {
+    if (estimate) estimate = -*estimate;
+  }
+  EXPECT_THAT(chart("predicted-latency"), HasSubstr("estimates put 0 % in their order"));
+  input.estimated_quality.clear();
+  EXPECT_THAT(RenderReport(input), Not(HasSubstr("predicted-quality")));
+  estimates.clear();
+  EXPECT_THAT(RenderReport(input), Not(HasSubstr("id='predictions'")));
+}
+
 TEST(Report, FillsLayersByTheChannelsThatStay) {
   ReportInput input = SampleReport(30);
   EXPECT_THAT(RenderReport(input), Not(HasSubstr("channels kept")));
@@ -628,7 +653,7 @@ TEST(Report, NeedsNothingFromOutside) {
 TEST(Report, ListsItsSections) {
   const std::string html = RenderReport(HardReport());
   const std::string contents = Part(html, "<nav class='contents'", "</nav>");
-  EXPECT_EQ(Count(contents, "<a href='#"), 15U);
+  EXPECT_EQ(Count(contents, "<a href='#"), 16U);
   for (const char* id :
        {"charts", "finalists", "changed", "ship", "layers", "failures", "trials"}) {
     EXPECT_THAT(contents, HasSubstr("<a href='#" + std::string(id) + "'>"));
@@ -795,6 +820,8 @@ TEST(Report, ShowsNoNumberThatIsNone) {
     for (ReportLayer& layer : input.layers)
       layer.latency_share = layer.sensitivity = layer.kept = none;
     for (auto& alone : input.alone) alone = none;
+    for (auto& estimate : input.estimated_latency) estimate = none;
+    for (auto& estimate : input.estimated_quality) estimate = none;
     for (ReportFinalist& finalist : input.finalists) {
       finalist.speed_up = Measured{1, none, 2};
       finalist.latency_ms = finalist.weight_bytes = none;

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 
 #include "compiler/base/rng.h"
@@ -78,6 +79,13 @@ inline ReportInput SampleReport(std::uint64_t trials = 120) {
   }
   for (const Trial& trial : input.study.trials) {
     input.feasible.push_back(IsFeasible(objective, trial));
+    const auto estimate = [&](const char* metric) -> std::optional<double> {
+      const auto it = trial.evaluation.metrics.find(metric);
+      if (it == trial.evaluation.metrics.end()) return std::nullopt;
+      return it->second * (1 + 0.1 * rng.Normal());
+    };
+    input.estimated_latency.push_back(estimate("latency_ratio"));
+    input.estimated_quality.push_back(estimate("accuracy_drop"));
   }
   input.study.best = BestOf(objective, input.study.trials);
   input.study.pareto = ParetoOf(objective, input.study.trials);
