@@ -15,14 +15,18 @@ namespace {
 constexpr double kPlainBits = 32;
 
 /// Returns the noise of a choice relative to int8, or to half of the channels. One bit less doubles
-/// the step of a grid; the loss by pruning is modelled as quadratic in the fraction removed.
+/// the step of a grid; the loss by pruning is modelled as quadratic in the fraction removed, and
+/// beyond half of the channels in its ratio to those that stay, as few cannot make up for many.
 double Severity(const Decision& decision, std::int32_t choice) {
   constexpr double kOfBf16 = 1.0 / 16;
   if (const auto bits = AmountOf(decision, envs::kBits, choice)) {
     return *bits <= 8 ? std::exp2(8 - *bits) : *bits < kPlainBits ? kOfBf16 : 0;
   }
-  const double gone = 1 - AmountOf(decision, envs::kDensity, choice).value_or(1);
-  return gone * gone;
+  constexpr double kHalf = 0.5;
+  const double kept = AmountOf(decision, envs::kDensity, choice).value_or(1);
+  const double gone = 1 - kept;
+  const double fraction = kept < kHalf ? kHalf * gone / kept : gone;
+  return fraction * fraction;
 }
 
 /// Returns the relative saving of weight bytes by a choice. Weights of fewer than 8 bits are stored

@@ -38,6 +38,12 @@ TEST(LossEstimates, GrowWithTheSquareOfTheChannelsThatAreRemoved) {
   EXPECT_EQ(loss.effects, (std::vector<std::vector<double>>{{0, 0.1, 0.4}}));
 }
 
+TEST(LossEstimates, GrowFasterBeyondHalfOfTheChannels) {
+  const Decision group = {"group", {"1", "0.5", "0.25"}, "density", {1, 0.5, 0.25}};
+  const AdditiveCost loss = LossOf({group}, {.probes = 1, .result = {{0, Lost(0.4, 0)}}});
+  EXPECT_DOUBLE_EQ(loss.effects[0][2], 9 * 0.4);
+}
+
 TEST(LossEstimates, OfADecisionWithoutAProbeAreTheLargestOfItsKind) {
   const AdditiveCost loss = LossOf({kOtherLayer, kOtherLayer, kOtherLayer, kGroup},
                                    {.probes = 4, .result = {{0, Lost(0.2, 0)}, {1, Lost(0.4, 0)}}});
