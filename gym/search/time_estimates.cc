@@ -34,24 +34,6 @@ std::vector<std::string> LayersOf(const PruneSpace& space, const Strategy& witho
   return layers;
 }
 
-/// Returns the nanoseconds of each of `layers` in a profile. The time of a step is divided equally
-/// among the layers that it computes.
-std::map<std::string, double> TimesOf(const cost::Profile& profile,
-                                      const std::set<std::string>& layers) {
-  std::map<std::string, double> times;
-  for (const cost::StepProfile& step : profile.steps) {
-    std::vector<std::string> own;
-    for (const std::string& node : step.nodes) {
-      if (layers.contains(node)) own.push_back(node);
-    }
-    // A profile times steps, so it does not tell how fused layers share one.
-    for (const std::string& layer : own) {
-      times[layer] += step.median_ns / static_cast<double>(own.size());
-    }
-  }
-  return times;
-}
-
 /// What there is to time: the layers that each decision changes, and the values that all decisions
 /// of a kind may have, bits or kHalfOfTheChannels.
 struct Timed {
@@ -131,10 +113,10 @@ std::optional<UniformTimes> TimeModels(const std::vector<double>& values,
   UniformTimes times;
   for (const cost::StepProfile& step : profiles.value()[0].steps) times.whole += step.median_ns;
   if (!(times.whole > 0)) return std::nullopt;
-  times.f32 = TimesOf(profiles.value()[0], layers);
+  times.f32 = TimesByLayer(profiles.value()[0], layers);
   for (std::size_t i = 0; i < models.size(); ++i) {
     if (profiles.value()[i + 1].failure) continue;
-    times.uniform[values[i]] = TimesOf(profiles.value()[i + 1], layers);
+    times.uniform[values[i]] = TimesByLayer(profiles.value()[i + 1], layers);
   }
   return times;
 }
@@ -161,6 +143,28 @@ double FastestTime(const UniformTimes& times, const std::string& layer) {
 }
 
 }  // namespace
+
+LayerTimes TimesByLayer(const cost::Profile& profile, const std::set<std::string>& layers) {
+  LayerTimes times;
+  std::string last;   // the layer of the step before
+  double before = 0;  // of steps before the first layer
+  for (const cost::StepProfile& step : profile.steps) {
+    std::vector<std::string> own;
+    for (const std::string& node : step.nodes) {
+      if (layers.contains(node)) own.push_back(node);
+    }
+    if (own.empty() && last.empty()) before += step.median_ns;
+    if (own.empty() && !last.empty()) times[last] += step.median_ns;
+    if (own.empty()) continue;
+    // A profile times steps, so it does not tell how fused layers share one.
+    for (const std::string& layer : own) {
+      times[layer] += (step.median_ns + before) / static_cast<double>(own.size());
+    }
+    before = 0;
+    last = own.back();
+  }
+  return times;
+}
 
 AdditiveCost TimeEffects(const std::vector<Decision>& decisions,
                          const std::vector<std::vector<std::string>>& layers,

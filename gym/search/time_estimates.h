@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,14 @@ struct UniformTimes {
   /// By the bits of all layers, or kHalfOfTheChannels: the times of the layers.
   std::map<double, LayerTimes> uniform;
 };
+
+/// Returns the time of each of `layers` in a profile, whose steps are in the order of their runs.
+/// One that computes several layers is shared equally. One that computes none, such as an
+/// activation or a conversion between types, counts to the layer of the step before it, or else to
+/// the first: its time changes with the layers around it, and the times of the layers add up to the
+/// whole.
+[[nodiscard]] LayerTimes TimesByLayer(const cost::Profile& profile,
+                                      const std::set<std::string>& layers);
 
 /// Returns the effect of every choice on the time, as a fraction of that of the uncompressed model.
 /// `layers` has the layers that each decision changes; one that changes none has no effect. A layer

@@ -1,5 +1,9 @@
 #include "gym/search/time_estimates.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace msc::gym {
@@ -15,6 +19,22 @@ UniformTimes Times() {
           .f32 = {{"conv", 400}},
           .uniform = {
               {16, {{"conv", 300}}}, {8, {{"conv", 100}}}, {kHalfOfTheChannels, {{"conv", 200}}}}};
+}
+
+TEST(TimesByLayer, AddUpToTheWholeWithStepsThatComputeNoLayer) {
+  cost::Profile profile;
+  for (const auto& [nodes, ns] :
+       std::vector<std::pair<std::vector<std::string>, double>>{{{"quantize"}, 1},
+                                                                {{"a"}, 10},
+                                                                {{"activation"}, 2},
+                                                                {{"b", "add", "c"}, 20},
+                                                                {{"end"}, 4}}) {
+    cost::StepProfile& step = profile.steps.emplace_back();
+    step.nodes = nodes;
+    step.median_ns = ns;
+  }
+  EXPECT_EQ(TimesByLayer(profile, {"a", "b", "c", "gone"}),
+            (LayerTimes{{"a", 13}, {"b", 10}, {"c", 14}}));
 }
 
 TEST(TimeEffects, OfPrecisionsAreDifferencesToF32) {
