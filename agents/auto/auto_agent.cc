@@ -17,8 +17,6 @@ constexpr std::size_t kRound = 16;
 constexpr std::size_t kTurn = 4;            // one proposal in four is not from Gaussian processes
 constexpr std::size_t kKnownFront = 24;     // with fewer trials, declared fronts are proposed
 constexpr std::size_t kEstimatedFront = 4;  // trials from the front of estimated costs
-constexpr std::size_t kFewTrials = 96;      // up to here, estimates have turns of their own
-constexpr std::size_t kEstimatesTurn = 3;   // two of three, if a round has one proposal
 constexpr std::size_t kManyTrials = 200;    // from here on, processes use only a part of them
 
 class AutoMethod final : public Method {
@@ -49,10 +47,6 @@ class AutoMethod final : public Method {
     }
     // With many trials processes use only a part of them and take long.
     const bool many = trials >= kManyTrials;
-    if (TakesTheEstimates(draft)) {
-      const PartOfDraft part(draft, (draft.room() + 1) / 2);
-      ilp_->Propose(draft);
-    }
     const std::size_t room = draft.room();
     {
       const PartOfDraft part(draft, many ? 1 : room - room / kTurn);
@@ -67,15 +61,6 @@ class AutoMethod final : public Method {
   }
 
  private:
-  /// Returns whether the front of the estimated costs, corrected by the results so far, is due.
-  /// Limits cut the space to a thin layer, which few trials cannot find without estimates, and
-  /// these tell single decisions apart long before results do.
-  [[nodiscard]] bool TakesTheEstimates(const Draft& draft) const {
-    const bool few = draft.history().trials().size() < kFewTrials;
-    return !setup_.estimates.empty() && setup_.constraints > 0 && few &&
-           draft.trial() % kEstimatesTurn != 0;
-  }
-
   gym::AgentSetup setup_;
   std::unique_ptr<Method> ilp_;
   std::unique_ptr<Method> gp_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 #include <string>
 #include <utility>
@@ -86,51 +87,87 @@ gym::AdditiveCost FitRest(std::span<const gym::Decision> decisions, const Assign
   return FitAdditive(decisions, base, results.at, rest, weights);
 }
 
+/// The quantities that decisions have, and which each of them has.
+struct Quantities {
+  explicit Quantities(std::span<const gym::Decision> decisions) {
+    std::vector<std::string> names;
+    for (const gym::Decision& decision : decisions) {
+      const auto known = std::ranges::find(names, decision.quantity);
+      of.push_back(static_cast<std::size_t>(known - names.begin()));
+      if (known == names.end()) names.push_back(decision.quantity);
+    }
+    count = names.size();
+  }
+
+  /// Returns the sum of the effects of the decisions with each quantity.
+  [[nodiscard]] std::vector<double> Parts(const gym::AdditiveCost& cost,
+                                          const Assignment& at) const {
+    std::vector<double> parts(count, 0.0);
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      parts[of[i]] += cost.effects[i][static_cast<std::size_t>(at[i])];
+    }
+    return parts;
+  }
+
+  [[nodiscard]] gym::AdditiveCost Scaled(gym::AdditiveCost cost,
+                                         std::span<const double> factors) const {
+    for (std::size_t i = 0; i < of.size(); ++i) {
+      for (double& effect : cost.effects[i]) effect *= factors[of[i]];
+    }
+    return cost;
+  }
+
+  std::size_t count = 0;
+  std::vector<std::size_t> of;  ///< by decision
+};
+
 }  // namespace
 
-gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
+gym::AdditiveCost ScaledToResults(std::span<const gym::Decision> decisions,
+                                  const gym::AdditiveCost& estimate,
                                   std::span<const Assignment* const> at,
                                   std::span<const double> values) {
-  // The usual error of estimates is one common factor: losses add up to more than the single ones,
+  // The usual error of estimates is a common factor: losses add up to more than the single ones,
   // and steps in a row take less time than alone.
-  double square = 0;
-  double product = 0;
+  constexpr int kSweeps = 100;
+  const Quantities quantities(decisions);
+  const std::size_t count = quantities.count;
+  std::vector<double> products(count * count, 0.0);  // of the parts with each other
+  std::vector<double> of_values(count, 0.0);         // of the parts with the values
   for (std::size_t t = 0; t < at.size(); ++t) {
-    const double expected = ValueOf(estimate, *at[t]) - estimate.offset;
-    square += expected * expected;
-    product += expected * (values[t] - estimate.offset);
+    const std::vector<double> parts = quantities.Parts(estimate, *at[t]);
+    for (std::size_t q = 0; q < count; ++q) {
+      of_values[q] += parts[q] * (values[t] - estimate.offset);
+      for (std::size_t r = 0; r < count; ++r) products[q * count + r] += parts[q] * parts[r];
+    }
   }
-  const double trust = kTrust * square / static_cast<double>(std::max<std::size_t>(at.size(), 1));
-  const double factor =
-      square > 0 ? std::clamp((product + trust) / (square + trust), 1 / kMostFactor, kMostFactor)
-                 : 1;
-  gym::AdditiveCost scaled = estimate;
-  for (std::vector<double>& effects : scaled.effects) {
-    for (double& effect : effects) effect *= factor;
+  const auto results = static_cast<double>(std::max<std::size_t>(at.size(), 1));
+  std::vector<double> factors(count, 1.0);
+  // Least squares for one factor after another; what pulls it to 1 weighs as a part of a result.
+  for (int sweep = 0; sweep < kSweeps; ++sweep) {
+    for (std::size_t q = 0; q < count; ++q) {
+      const double square = products[q * count + q];
+      if (!(square > 0)) continue;
+      double product = of_values[q];
+      for (std::size_t r = 0; r < count; ++r) {
+        if (r != q) product -= factors[r] * products[q * count + r];
+      }
+      const double trust = kTrust * square / results;
+      factors[q] = std::clamp((product + trust) / (square + trust), 1 / kMostFactor, kMostFactor);
+    }
   }
-  return scaled;
+  return quantities.Scaled(estimate, factors);
 }
 
 gym::AdditiveCost ScaledNearLimit(std::span<const gym::Decision> decisions,
                                   const gym::AdditiveCost& estimate,
                                   std::span<const Assignment* const> at,
                                   std::span<const double> values) {
-  std::vector<std::string> quantities;
-  std::vector<std::size_t> quantity_of;
-  for (const gym::Decision& decision : decisions) {
-    const auto known = std::ranges::find(quantities, decision.quantity);
-    quantity_of.push_back(static_cast<std::size_t>(known - quantities.begin()));
-    if (known == quantities.end()) quantities.push_back(decision.quantity);
-  }
+  const Quantities quantities(decisions);
   std::vector<Ratio> ratios;
   for (std::size_t t = 0; t < at.size(); ++t) {
-    Ratio ratio{.parts = std::vector<double>(quantities.size(), 0.0)};
-    double expected = 0;
-    for (std::size_t i = 0; i < decisions.size(); ++i) {
-      const double effect = estimate.effects[i][static_cast<std::size_t>((*at[t])[i])];
-      ratio.parts[quantity_of[i]] += effect;
-      expected += effect;
-    }
+    Ratio ratio{.parts = quantities.Parts(estimate, *at[t])};
+    const double expected = std::accumulate(ratio.parts.begin(), ratio.parts.end(), 0.0);
     const double found = values[t] - estimate.offset;
     const double of_limit = 1 + values[t];
     // Parts of both signs have no ratio, nor have numbers near the smallest of their type.
@@ -142,12 +179,7 @@ gym::AdditiveCost ScaledNearLimit(std::span<const gym::Decision> decisions,
     ratio.weight = 1 / (1 + distance * distance);
     ratios.push_back(std::move(ratio));
   }
-  const std::vector<double> factors = FactorsOf(ratios, quantities.size());
-  gym::AdditiveCost scaled = estimate;
-  for (std::size_t i = 0; i < decisions.size(); ++i) {
-    for (double& effect : scaled.effects[i]) effect *= factors[quantity_of[i]];
-  }
-  return scaled;
+  return quantities.Scaled(estimate, FactorsOf(ratios, quantities.count));
 }
 
 AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& history)
@@ -187,8 +219,9 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
       continue;
     }
     gym::AdditiveCost expected =
-        k < objectives_ ? ScaledToResults(setup.estimates[k], at, values)
+        k < objectives_ ? ScaledToResults(setup.decisions, setup.estimates[k], at, values)
                         : ScaledNearLimit(setup.decisions, setup.estimates[k], at, values);
+    estimates_.push_back(expected);
     const gym::AdditiveCost rest = FitRest(setup.decisions, best.assignment, {at, values, weights},
                                            expected, k >= objectives_);
     expected.offset += rest.offset;

@@ -20,6 +20,11 @@ class AdditiveModel {
 
   /// Returns the costs of the objectives, then of the constraints.
   [[nodiscard]] const std::vector<gym::AdditiveCost>& costs() const noexcept { return costs_; }
+  /// Returns the problem's estimates scaled to the results, in the same order; empty if it has none
+  /// or declares costs.
+  [[nodiscard]] const std::vector<gym::AdditiveCost>& estimates() const noexcept {
+    return estimates_;
+  }
   /// Returns the predicted result of `assignment`, never a failure.
   [[nodiscard]] gym::TrialResult Expect(const gym::Assignment& assignment) const;
   struct ExpectedFront {
@@ -37,17 +42,19 @@ class AdditiveModel {
  private:
   std::size_t objectives_;
   std::vector<gym::AdditiveCost> costs_;
+  std::vector<gym::AdditiveCost> estimates_;
 };
 
-/// Returns `estimate` with its effects multiplied by the factor, between 1/5 and 5, that fits
-/// `values` best; few values leave the factor near 1. At least one value.
-[[nodiscard]] gym::AdditiveCost ScaledToResults(const gym::AdditiveCost& estimate,
+/// Returns `estimate` with its effects multiplied by a factor, between 1/5 and 5, for each quantity
+/// that decisions have, which together fit `values` best: what precisions save may be overestimated
+/// where what channels save is not. Few values leave the factors near 1. At least one value.
+[[nodiscard]] gym::AdditiveCost ScaledToResults(std::span<const gym::Decision> decisions,
+                                                const gym::AdditiveCost& estimate,
                                                 std::span<const gym::Assignment* const> at,
                                                 std::span<const double> values);
 
 /// As ScaledToResults, of a constraint: by the ratios of results to estimates, which count most
-/// near the limit, and with a factor for each quantity that decisions have: what channels cost may
-/// be underestimated where what precisions cost is not.
+/// near the limit.
 [[nodiscard]] gym::AdditiveCost ScaledNearLimit(std::span<const gym::Decision> decisions,
                                                 const gym::AdditiveCost& estimate,
                                                 std::span<const gym::Assignment* const> at,

@@ -189,11 +189,16 @@ Expectation MakeExpectation(const gym::AgentSetup& setup,
     return UpdatedRelevance(setup.decisions, expected_relevance[k], model.Ranges(k),
                             points.at.size());
   };
+  // Under limits, few results tell what estimates tell already: processes are of the rest.
+  const auto expected = [&](std::size_t k) {
+    const bool known = setup.constraints > 0 && !model.estimates().empty();
+    return known && shape == Shape::kAsTheyAre ? &model.estimates()[k] : nullptr;
+  };
   for (std::size_t k = 0; k < setup.objectives; ++k) {
     // A mixed process fits its rates, so only what was expected before is the prior of them.
     expectation.objectives.emplace_back(
         shape, setup.decisions, points.at, ValuesOf(points, k),
-        shape == Shape::kMixed ? expected_relevance[k] : relevance(k));
+        shape == Shape::kMixed ? expected_relevance[k] : relevance(k), expected(k));
   }
   if (SeeksLeast(setup)) {
     expectation.success = SuccessOf(setup, points, expected_relevance[0]);
@@ -205,7 +210,8 @@ Expectation MakeExpectation(const gym::AgentSetup& setup,
       excesses.push_back(told->failed ? 1 : told->constraints[c]);
     }
     expectation.limits.emplace_back(setup.decisions, points.at, excesses,
-                                    relevance(setup.objectives + c));
+                                    relevance(setup.objectives + c),
+                                    expected(setup.objectives + c));
   }
   for (const TrialResult* told : points.trials) {
     if (told->Complete() && told->violation == 0) {

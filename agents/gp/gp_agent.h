@@ -16,9 +16,10 @@ namespace msc::agents {
 ///
 /// There is one process per objective and constraint. Its kernel adds a sum over decisions to a
 /// part that decays with the number of decisions that differ; each decision is weighted by its
-/// observed effect. The agent proposes the candidate with the largest expected improvement times
-/// the probability that every constraint is kept. Candidates are changes of the best trials, the
-/// best predictions of an additive model and random draws, or all remaining assignments of a small
+/// observed effect. Under limits, the means of processes are the estimates of the problem, scaled
+/// to the results. The agent proposes the candidate with the largest expected improvement times the
+/// probability that every constraint is kept. Candidates are changes of the best trials, the best
+/// predictions of an additive model and random draws, or all remaining assignments of a small
 /// space. With several objectives the criterion is the expected hypervolume improvement, under
 /// constraints only for every fourth proposal. Rounds have up to four proposals; each takes the
 /// predictions for the earlier ones as results (kriging believer).

@@ -5,6 +5,9 @@
 #include <limits>
 #include <utility>
 
+#include "agents/common/additive.h"
+#include "compiler/base/error.h"
+
 namespace msc::agents {
 
 using gym::Assignment;
@@ -44,13 +47,24 @@ std::vector<double> FloorsOf(Shape shape, std::span<const double> values) {
   return floors;
 }
 
+std::vector<double> WithoutExpected(const gym::AdditiveCost* expected,
+                                    std::span<const Assignment* const> at,
+                                    std::span<const double> values) {
+  std::vector<double> rest(values.begin(), values.end());
+  if (expected == nullptr) return rest;
+  for (std::size_t i = 0; i < rest.size(); ++i) rest[i] -= ValueOf(*expected, *at[i]);
+  return rest;
+}
+
 }  // namespace
 
 ValueProcess::ValueProcess(Shape shape, std::span<const gym::Decision> decisions,
                            std::span<const Assignment* const> at, std::span<const double> values,
-                           std::span<const double> relevance)
-    : process_(MakeProcess(shape, decisions, at, values, relevance)),
+                           std::span<const double> relevance, const gym::AdditiveCost* expected)
+    : expected_(expected == nullptr ? std::nullopt : std::optional(*expected)),
+      process_(MakeProcess(shape, decisions, at, WithoutExpected(expected, at, values), relevance)),
       floor_(-std::numeric_limits<double>::infinity()) {
+  Check(expected == nullptr || shape == Shape::kAsTheyAre, "sums are expected of plain values");
   double most = LogLikelihood(process_);
   for (const double floor : FloorsOf(shape, values)) {
     std::vector<double> logarithms;
@@ -75,7 +89,10 @@ void ValueProcess::Believe(const Assignment& assignment) {
 std::vector<Prediction> ValueProcess::Predict(std::span<const Assignment* const> points) const {
   std::vector<Prediction> predictions =
       std::visit([&](const auto& own) { return own.Predict(points); }, process_);
-  for (Prediction& prediction : predictions) prediction.floor = floor_;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    predictions[i].floor = floor_;
+    if (expected_) predictions[i].mean += ValueOf(*expected_, *points[i]);
+  }
   return predictions;
 }
 

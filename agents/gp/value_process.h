@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <variant>
 #include <vector>
@@ -24,10 +25,11 @@ enum class Shape {
 /// Ghahramani, "Warped Gaussian processes", 2003, section 3.
 class ValueProcess {
  public:
-  /// Fits one to three processes; parameters as for GaussianProcess.
+  /// Fits one to three processes; parameters as for GaussianProcess. `expected`: the value as a sum
+  /// of effects, from which the process models the difference (Shape::kAsTheyAre alone), or null.
   ValueProcess(Shape shape, std::span<const gym::Decision> decisions,
                std::span<const gym::Assignment* const> at, std::span<const double> values,
-               std::span<const double> relevance);
+               std::span<const double> relevance, const gym::AdditiveCost* expected = nullptr);
 
   /// Adds the predicted median at `assignment` as an observation: deviations near it fall, medians
   /// stay.
@@ -39,6 +41,7 @@ class ValueProcess {
   [[nodiscard]] bool is_of_logarithms() const noexcept;
 
  private:
+  std::optional<gym::AdditiveCost> expected_;
   std::variant<GaussianProcess, MixedProcess> process_;
   double floor_;  ///< -infinity if the process models the values themselves
 };

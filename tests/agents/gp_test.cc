@@ -259,6 +259,42 @@ TEST(LimitProcess, IsSurerOfWhatItIsToBelieve) {
   EXPECT_EQ(process.LogChances({&near, 1})[0] >= std::log(0.5), kept);
 }
 
+TEST(LimitProcess, GoesByWhatIsExpectedFarFromAllResults) {
+  Rng rng(11);
+  const AdditiveCost truth = RandomCost(rng);
+  const auto all = All(kDecisions);
+  std::vector<double> sorted;
+  for (const Assignment& each : all) sorted.push_back(ValueOf(truth, each));
+  std::sort(sorted.begin(), sorted.end());
+  AdditiveCost expected = truth;
+  expected.offset -= sorted[sorted.size() / 2];
+  const std::vector<const Assignment*> shown = {&all[0], &all[7], &all[20]};
+  std::vector<double> excesses;
+  for (const Assignment* each : shown) excesses.push_back(ValueOf(expected, *each));
+  const LimitProcess process(kDecisions, shown, excesses,
+                             std::vector<double>(kDecisions.size(), 1.0), &expected);
+  for (const Assignment& each : all) {
+    const double excess = ValueOf(expected, each);
+    if (std::abs(excess) < 1e-6) continue;
+    const Assignment* const point = &each;
+    EXPECT_EQ(process.LogChances({&point, 1})[0] >= std::log(0.5), excess < 0) << excess;
+  }
+}
+
+TEST(ValueProcess, GoesByWhatIsExpectedFarFromAllResults) {
+  Rng rng(12);
+  const AdditiveCost expected = RandomCost(rng);
+  const auto all = All(kDecisions);
+  const std::vector<const Assignment*> shown = {&all[0], &all[7], &all[20]};
+  std::vector<double> values;
+  for (const Assignment* each : shown) values.push_back(ValueOf(expected, *each));
+  const ValueProcess process(Shape::kAsTheyAre, kDecisions, shown, values,
+                             std::vector<double>(kDecisions.size(), 1.0), &expected);
+  for (const Assignment& each : all) {
+    EXPECT_NEAR(process.Median(each), ValueOf(expected, each), 1e-6);
+  }
+}
+
 TEST(ValueProcess, TakesLogarithmsWhereEffectsMultiplyAndValuesWhereTheyAdd) {
   const std::vector<Decision> decisions(5, Decision{"layer", {"x", "y", "z"}});
   const auto all = All(decisions);

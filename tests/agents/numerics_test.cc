@@ -295,6 +295,28 @@ TEST(AdditiveModel, GoesByResultsNearALimitAndNotByLossesThatNoLongerGrow) {
   EXPECT_GT(model.Expect({2, 2}).constraints[0], 4);
 }
 
+TEST(ScaledToResults, HasAFactorForEachQuantity) {
+  const std::vector<gym::Decision> decisions = {{"a", {"f32", "int8"}, "bits", {32, 8}},
+                                                {"b", {"1", "0.5"}, "density", {1, 0.5}},
+                                                {"c", {"f32", "int8"}, "bits", {32, 8}}};
+  const AdditiveCost estimate{.offset = 1, .effects = {{0, -0.4}, {0, -0.1}, {0, -0.2}}};
+  // Precisions save half of what was estimated, channels what was.
+  const std::vector<Assignment> tried = {{1, 0, 0}, {0, 1, 0}, {1, 1, 1}, {0, 1, 1}, {1, 0, 1}};
+  std::vector<const Assignment*> at;
+  std::vector<double> values;
+  for (const Assignment& each : tried) {
+    at.push_back(&each);
+    values.push_back(1 - 0.2 * each[0] - 0.1 * each[1] - 0.1 * each[2]);
+  }
+  const AdditiveCost scaled = ScaledToResults(decisions, estimate, at, values);
+  EXPECT_NEAR(scaled.effects[0][1], -0.2, 0.02);
+  EXPECT_NEAR(scaled.effects[1][1], -0.1, 0.02);
+  EXPECT_NEAR(scaled.effects[2][1], -0.1, 0.02);
+  const Assignment none = {0, 0, 0};
+  const Assignment* const first = &none;
+  EXPECT_EQ(ScaledToResults(decisions, estimate, {&first, 1}, std::vector<double>{1.0}), estimate);
+}
+
 TEST(ScaledNearLimit, HasAFactorForEachQuantity) {
   const std::vector<gym::Decision> decisions = {{"a", {"f32", "int8"}, "bits", {32, 8}},
                                                 {"b", {"1", "0.5"}, "density", {1, 0.5}},
