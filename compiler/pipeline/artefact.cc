@@ -1,5 +1,6 @@
 #include "compiler/pipeline/artefact.h"
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -21,12 +22,25 @@ std::string Path(const std::string& folder, const std::string& file) {
   return folder + "/" + file;
 }
 
+/// Returns the targets that run those nodes which the targets asked for reject.
+std::vector<std::string> FallbacksOf(const Executable& built,
+                                     const std::vector<std::string>& refused) {
+  const std::set<std::string> names(refused.begin(), refused.end());
+  std::set<std::string> targets;
+  for (const Step& step : built.steps()) {
+    if (std::ranges::any_of(step.nodes, [&](const auto& node) { return names.contains(node); })) {
+      targets.insert(step.target);
+    }
+  }
+  return {targets.begin(), targets.end()};
+}
+
 /// Returns the versions on this machine of all targets that run a part of `manifest`.
 std::map<std::string, std::string> VersionsHere(const ArtefactManifest& manifest,
                                                 const TargetRegistry& registry) {
   std::set<std::string> specs = {manifest.target};
   for (const PartitionRegion& region : manifest.regions) specs.insert(region.target);
-  if (!manifest.refused.empty()) specs.insert("reference");
+  specs.insert(manifest.fallbacks.begin(), manifest.fallbacks.end());
   std::map<std::string, std::string> versions;
   for (const std::string& spec : specs) versions[spec] = registry.Get(spec).facts().version;
   return versions;
@@ -78,6 +92,7 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   manifest.target = target.spec();
   manifest.regions = lowered.regions;
   manifest.refused = RejectedNodes(lowered, registry);
+  manifest.fallbacks = FallbacksOf(built.value(), manifest.refused);
   manifest.versions = VersionsHere(manifest, registry);
   for (const LayerChain& chain : FindLayerChains(canonical)) {
     const std::string& layer = canonical.node(chain.producer).name;

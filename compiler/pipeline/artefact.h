@@ -24,7 +24,8 @@ struct ArtefactManifest {
   /// Which target runs which nodes of the lowered graph, in its order; empty if `target` runs all
   /// of them.
   std::vector<PartitionRegion> regions;
-  std::vector<std::string> refused;  ///< nodes that their target rejects; "reference" runs them
+  std::vector<std::string> refused;    ///< nodes that their target rejects; fallbacks run them
+  std::vector<std::string> fallbacks;  ///< targets that run `refused`: "native", "reference"
   /// Precision in which every layer with weights runs, as AchievedPrecision reads it from the
   /// compiled steps.
   std::map<std::string, std::string> precisions;
@@ -43,7 +44,8 @@ struct ArtefactManifest {
     visit("target", self.target, "target that runs the model, with its options");
     visit("versions", self.versions, "library and instruction set by target");
     visit("regions", self.regions, "regions of the lowered graph and their targets");
-    visit("refused", self.refused, "nodes that run on reference instead");
+    visit("refused", self.refused, "nodes that their target rejects");
+    visit("fallbacks", self.fallbacks, "targets that run these nodes instead");
     visit("precisions", self.precisions, "precision of layers, by node name");
     visit("threads", self.threads, "number of threads", Within{1, 4096});
     visit("arena_bytes", self.arena_bytes, "memory for activations", Within{0, 1e15});

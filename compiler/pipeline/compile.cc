@@ -1,5 +1,6 @@
 #include "compiler/pipeline/compile.h"
 
+#include <array>
 #include <exception>
 #include <map>
 #include <new>
@@ -79,48 +80,71 @@ struct Run {
   std::vector<NodeId> nodes;
 };
 
-constexpr std::string_view kFallback = "reference";
+constexpr std::string_view kReference = "reference";
+/// Targets for nodes that the wanted one rejects, the fastest first.
+constexpr std::array kFallbacks = {std::string_view("native"), kReference};
 
 /// Returns whether `target` runs a node. If values of inputs decide a shape, it may differ from the
-/// declared one. Targets rely on declared shapes, except the fallback, which compares the result
+/// declared one. Targets rely on declared shapes, except the reference, which compares the result
 /// with them.
 bool MayRun(const Target& target, const Graph& graph, NodeId id) {
-  return (target.facts().name == kFallback || TypesFollow(graph, id)) && target.Supports(graph, id);
+  return (target.facts().name == kReference || TypesFollow(graph, id)) &&
+         target.Supports(graph, id);
 }
 
-/// Returns which target runs which nodes, in graph order: those of `wanted` where they support a
-/// node, else the fallback. The Failure names the first node that no target supports.
-Result<std::vector<Run>> Place(const Graph& graph, std::span<const Run> wanted,
-                               const TargetRegistry& registry) {
-  const Target* fallback = registry.Find(kFallback);
-  std::vector<Run> placed;
+/// Which target runs which nodes, in graph order.
+struct Placement {
+  std::vector<Run> runs;
+  bool uses_first_fallback = false;
+};
+
+/// Returns the first of `fallbacks` that runs a node which `wanted` rejects; nullptr if none does.
+const Target* FallbackFor(const Graph& graph, NodeId id, const Target& wanted,
+                          std::span<const std::string_view> fallbacks,
+                          const TargetRegistry& registry) {
+  for (const std::string_view name : fallbacks) {
+    if (name == wanted.facts().name) continue;
+    const Target* target = registry.Find(name);
+    if (target != nullptr && MayRun(*target, graph, id)) return target;
+  }
+  return nullptr;
+}
+
+/// Places each node on the target of `wanted` if that supports it, else on the first fallback that
+/// does. The Failure names the first node that no target supports.
+Result<Placement> Place(const Graph& graph, std::span<const Run> wanted,
+                        std::span<const std::string_view> fallbacks,
+                        const TargetRegistry& registry) {
+  Placement placement;
+  std::vector<Run>& placed = placement.runs;
   for (const Run& run : wanted) {
     bool goes_on = false;
     for (const NodeId id : run.nodes) {
       const Target* target = run.target;
-      if (!MayRun(*target, graph, id)) target = fallback;
-      if (target == nullptr || (target == fallback && !fallback->Supports(graph, id))) {
-        const Node& node = graph.node(id);
-        return Failure{FailureKind::kUnsupported,
-                       "no target runs node '" + node.name + "' (" + node.op + ")"};
+      if (!MayRun(*target, graph, id)) {
+        target = FallbackFor(graph, id, *run.target, fallbacks, registry);
+        if (target == nullptr) {
+          const Node& node = graph.node(id);
+          return Failure{FailureKind::kUnsupported,
+                         "no target runs node '" + node.name + "' (" + node.op + ")"};
+        }
+        placement.uses_first_fallback |= target->facts().name == fallbacks.front();
       }
       if (!goes_on || placed.back().target != target) placed.push_back({target, {}});
       placed.back().nodes.push_back(id);
       goes_on = true;
     }
   }
-  return placed;
+  return placement;
 }
 
-Result<Executable> BuildRuns(const Graph& graph, std::span<const Run> wanted,
-                             const TargetRegistry& registry, const CompileOptions& options) {
-  // Here exceptions of libraries become a Failure of the candidate. Internal errors and errors of
-  // the caller are not the candidate's fault and are passed on.
+/// Exceptions of libraries become a Failure of the candidate. Internal errors and errors of the
+/// caller are not the candidate's fault and are passed on.
+Result<Executable> BuildPlaced(const Graph& graph, std::vector<Run> placed,
+                               const CompileOptions& options) {
   try {
-    Result<std::vector<Run>> placed = Place(graph, wanted, registry);
-    if (!placed.ok()) return placed.failure();
     ExecutableBuilder builder(graph);
-    for (Run& run : placed.value()) {
+    for (Run& run : placed) {
       // A run of consecutive nodes in topological order is convex.
       const Region region{.graph = &graph, .nodes = std::move(run.nodes)};
       const TargetOptions target_options{.threads = options.threads};
@@ -138,6 +162,31 @@ Result<Executable> BuildRuns(const Graph& graph, std::span<const Run> wanted,
   } catch (const std::exception& error) {
     return Failure{FailureKind::kCompile, error.what()};
   }
+}
+
+/// Does what BuildPlaced does, but returns the message of a UserError as a Failure.
+Result<Executable> TryPlaced(const Graph& graph, std::vector<Run> placed,
+                             const CompileOptions& options) {
+  try {
+    return BuildPlaced(graph, std::move(placed), options);
+  } catch (const UserError& error) {
+    return Failure{FailureKind::kCompile, error.what()};
+  }
+}
+
+Result<Executable> BuildRuns(const Graph& graph, std::span<const Run> wanted,
+                             const TargetRegistry& registry, const CompileOptions& options) {
+  std::span<const std::string_view> left = kFallbacks;
+  Result<Placement> placed = Place(graph, wanted, left, registry);
+  // `native` needs a C++ compiler, which a machine may lack: then the next fallback runs its nodes.
+  while (placed.ok() && placed.value().uses_first_fallback && left.size() > 1) {
+    auto built = TryPlaced(graph, placed.value().runs, options);
+    if (built.ok()) return built;
+    left = left.subspan(1);
+    placed = Place(graph, wanted, left, registry);
+  }
+  if (!placed.ok()) return placed.failure();
+  return BuildPlaced(graph, std::move(placed.value().runs), options);
 }
 
 void LowerBound(const Target& target, Graph& graph) {
@@ -347,14 +396,15 @@ Result<Executable> BuildExecutable(const Lowered& lowered, const TargetRegistry&
 
 std::optional<Failure> UpdateConstants(const Lowered& lowered, const TargetRegistry& registry,
                                        const CompileOptions& options, Executable& executable) {
-  Result<std::vector<Run>> placed = Place(lowered.graph, RunsOf(lowered, registry), registry);
+  Result<Placement> placed = Place(lowered.graph, RunsOf(lowered, registry), kFallbacks, registry);
   if (!placed.ok()) return placed.failure();
+  std::vector<Run>& runs = placed.value().runs;
   const std::vector<ConstantGroup>& groups = executable.constant_groups();
   // All groups are compared before a constant is replaced, so a failure leaves the executable as it
   // was.
   std::vector<std::pair<BufferId, TensorPtr>> all;
-  for (std::size_t i = 0; i < placed.value().size(); ++i) {
-    Run& run = placed.value()[i];
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    Run& run = runs[i];
     const Region region{.graph = &lowered.graph, .nodes = std::move(run.nodes)};
     const TargetOptions wanted = run.target->OptionsFor({.threads = options.threads});
     const Result<kernel::Program> program = run.target->GraphToKernel(region, wanted);

@@ -37,9 +37,10 @@ struct CompileOptions {
 [[nodiscard]] Graph Lower(const Graph& applied, const Target& target,
                           const CompileOptions& options);
 
-/// Builds a lowered graph. Nodes that `target` does not support run on "reference" if the registry
-/// contains it. Each maximal run of nodes of one target is one region. Returns expected failures as
-/// a Failure instead of throwing.
+/// Builds a lowered graph. Nodes that `target` does not support run on "native", or else on
+/// "reference": those that `native` rejects, and all of them if it cannot be built, as without a
+/// C++ compiler. Each maximal run of nodes of one target is one region. Returns expected failures
+/// as a Failure instead of throwing.
 [[nodiscard]] Result<Executable> BuildExecutable(const Graph& lowered, const Target& target,
                                                  const TargetRegistry& registry,
                                                  const CompileOptions& options);
@@ -61,7 +62,8 @@ struct Lowered {
 [[nodiscard]] Lowered LowerFor(const Graph& applied, const Strategy& strategy,
                                const TargetRegistry& registry, const CompileOptions& options);
 
-/// Returns the names of the nodes that their target rejects, which "reference" runs instead.
+/// Returns the names of the nodes that their target rejects, which "native" or "reference" runs
+/// instead.
 [[nodiscard]] std::vector<std::string> RejectedNodes(const Lowered& lowered,
                                                      const TargetRegistry& registry);
 

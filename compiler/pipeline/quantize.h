@@ -159,7 +159,7 @@ class Quantizer {
                                            const QuantizeProgress& progress = {});
 
 /// Returns, by layer, the precisions that `target` does not compute itself: it rejects the layer,
-/// or the nodes that narrow and widen the values beside it, so that "reference" would run them.
+/// or the nodes that narrow and widen the values beside it, so that others would run them.
 /// Never contains f32; empty for "reference". `scales` must have every tensor that a layer reads or
 /// writes. UserError as Lower.
 [[nodiscard]] std::map<std::string, std::vector<Precision>> FindUnsupportedPrecisions(

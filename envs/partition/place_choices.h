@@ -30,7 +30,7 @@ struct PlaceContext {
 /// with about equal multiply-adds. Each other node belongs to the piece of the last layer before
 /// it, nodes before the first layer to the first piece. Pieces are thus runs of nodes in
 /// topological order, so every assignment can run. Neighbouring pieces on one target form one
-/// region. Nodes that the target does not support run on "reference", as everywhere.
+/// region. Nodes that the target does not support run on other ones, as everywhere.
 class PlaceChoices {
  public:
   /// Cuts a canonical graph into pieces.

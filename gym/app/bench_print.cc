@@ -60,9 +60,11 @@ void PrintRow(const BenchTitle& title, const BenchRow& row) {
               static_cast<double>(memory.arena_bytes) * 1e-6,
               static_cast<double>(memory.constant_bytes) * 1e-6, row.max_error,
               row.latency.noisy ? "  noisy" : "");
-  if (row.target != kPeer && row.steps_elsewhere > 0) {
-    std::printf("  %zu of %zu steps on reference", row.steps_elsewhere,
-                row.executable->steps().size());
+  if (row.target != kPeer) {
+    for (const auto& [target, steps] : row.elsewhere) {
+      std::printf("  %zu of %zu steps on %s", steps, row.executable->steps().size(),
+                  target.c_str());
+    }
   }
   std::printf("\n");
 }
@@ -79,6 +81,8 @@ nlohmann::ordered_json RowJson(const BenchTitle& title, const BenchRow& row) {
   }
   const cost::Latency& latency = row.latency;
   const MemoryUse& memory = row.executable->memory();
+  std::size_t elsewhere = 0;
+  for (const auto& [target, steps] : row.elsewhere) elsewhere += steps;
   json.update({{"median_ms", latency.median_ns * 1e-6},
                {"ratio", latency.ratio},
                {"ratio_low", latency.ratio_low},
@@ -95,7 +99,7 @@ nlohmann::ordered_json RowJson(const BenchTitle& title, const BenchRow& row) {
                {"conversions", memory.conversions},
                {"conversion_bytes", memory.conversion_bytes},
                {"steps", row.executable->steps().size()},
-               {"steps_elsewhere", row.steps_elsewhere}});
+               {"steps_elsewhere", elsewhere}});
   return json;
 }
 

@@ -323,7 +323,7 @@ BenchRow MakeRow(const std::string& spec, const Variant& variant, const BenchSet
     row.nodes = NodesOf(lowered.graph, BindSizes(applied, setup.compile));
     for (const Step& step : row.executable->steps()) {
       const bool wanted = mixed ? step.target != "reference" : step.target == target.facts().name;
-      row.steps_elsewhere += wanted ? 0 : 1;
+      if (!wanted) ++row.elsewhere[step.target];
     }
     row.roof_seconds = RoofSeconds(applied, setup);
     RequireFinite(applied, strategy, targets, setup, row);

@@ -40,9 +40,9 @@ struct BenchRow {
   /// `why` is an output that is not finite although the uncompressed model's is.
   bool not_finite = false;
   std::optional<Executable> executable;
-  std::vector<Tensor> outputs;             ///< for the timed inputs
-  std::map<std::string, BenchNode> nodes;  ///< of the lowered graph, by name
-  std::size_t steps_elsewhere = 0;         ///< steps on another target than the row's
+  std::vector<Tensor> outputs;                   ///< for the timed inputs
+  std::map<std::string, BenchNode> nodes;        ///< of the lowered graph, by name
+  std::map<std::string, std::size_t> elsewhere;  ///< steps on other targets than the row's
   double roof_seconds = 0;  ///< least time of the variant's arithmetic on this machine
   double max_error = 0;     ///< of the outputs against the variant's first row, as cost::Difference
   std::optional<double> f32_error;  ///< likewise of a compressed variant against the first f32 row

@@ -135,7 +135,11 @@ void CompileModel(const Options& options, AppContext& context) {
     std::printf("quantized with: %s\n", decided.c_str());
   }
   if (manifest.refused.empty()) return;
-  std::printf("runs on reference, because its target does not support it: %s",
+  std::string others;
+  for (const std::string& target : manifest.fallbacks) {
+    others += (others.empty() ? "" : " or ") + target;
+  }
+  std::printf("runs on %s, because its target does not support it: %s", others.c_str(),
               manifest.refused.front().c_str());
   if (manifest.refused.size() > 1) std::printf(" and %zu more", manifest.refused.size() - 1);
   std::printf("; manifest.json lists them all\n");

@@ -1,5 +1,6 @@
 #include "compiler/pipeline/compile.h"
 
+#include <cstdlib>
 #include <span>
 #include <string>
 #include <vector>
@@ -346,6 +347,45 @@ TEST(Compile, RefusesATargetThatIsNotThere) {
       Refusal([&] { [[maybe_unused]] const auto built = Compile(Net(), strategy, targets, {}); });
   EXPECT_NE(refusal.find("abacus"), std::string::npos) << refusal;
   EXPECT_NE(refusal.find("reference"), std::string::npos) << refusal;
+}
+
+/// A product that broadcasts both sides, which oneDNN lacks.
+constexpr const char* kOuter = R"(graph outer {
+  input %x : f32[1,1,6]
+  const %c : f32[1,4,1] = random 1
+  %m = Mul(%x, %c) @outer
+  %y = Relu(%m) @relu
+  output %y
+})";
+
+/// Returns the targets of the steps of kOuter, compiled for onednn.
+std::vector<std::string> RunnersOfOuter() {
+  Graph graph = ParseGraph(kOuter);
+  InferTypes(graph);
+  Strategy strategy;
+  strategy.target = "onednn";
+  const TargetRegistry targets = Targets();
+  const Executable executable = Compile(graph, strategy, targets, {}).value();
+  const std::vector<Tensor> inputs = {RandomTensor({1, 1, 6}, 3)};
+  EXPECT_LT(Error(executable.Run(inputs).at(0), Interpret(graph, inputs).at(0)), 1e-6);
+  std::vector<std::string> runners;
+  for (const Step& step : executable.steps()) runners.push_back(step.target);
+  return runners;
+}
+
+TEST(Compile, RunsOnNativeWhatATargetLacks) {
+  if (Targets().absent().contains("onednn")) GTEST_SKIP() << "this build has no onednn target";
+  EXPECT_EQ(RunnersOfOuter().front(), "native");
+}
+
+TEST(Compile, RunsOnReferenceWhatATargetLacksWhereThereIsNoCompiler) {
+  if (Targets().absent().contains("onednn")) GTEST_SKIP() << "this build has no onednn target";
+  const char* const set = std::getenv("MSCGYM_CXX");
+  const std::string before = set == nullptr ? "" : set;
+  ::setenv("MSCGYM_CXX", "/nowhere/c++", 1);
+  const std::vector<std::string> runners = RunnersOfOuter();
+  set == nullptr ? ::unsetenv("MSCGYM_CXX") : ::setenv("MSCGYM_CXX", before.c_str(), 1);
+  EXPECT_EQ(runners.front(), "reference");
 }
 
 /// The strategy of `target` alone, with `schedule` for `layer`.

@@ -45,7 +45,7 @@ TEST(TargetPasses, OfTheExampleMakeItTakeWhatOthersWrite) {
   ASSERT_EQ(built.value().steps().size(), 2U);
   EXPECT_EQ(built.value().steps()[0].target, "example");
   EXPECT_EQ(built.value().steps()[0].name, "rectify");
-  EXPECT_EQ(built.value().steps()[1].target, "reference");
+  EXPECT_EQ(built.value().steps()[1].target, "native");
   const std::vector<Tensor> inputs = {RandomTensor({2, 17}, 3)};
   EXPECT_EQ(built.value().Run(inputs), Interpret(graph, inputs));
 }
