@@ -92,10 +92,9 @@ std::optional<PerChannelAffine> ReadBatchNorm(const Graph& graph, const Node& no
   return affine;
 }
 
-// Reads Mul or Add of the layer's output and a constant per channel.
-std::optional<PerChannelAffine> ReadConstantOp(const Graph& graph, const Node& node,
+// Reads Mul or Add of `y`, the layer's output, and a constant per channel.
+std::optional<PerChannelAffine> ReadConstantOp(const Graph& graph, const Node& node, ValueId y,
                                                const Layer& layer) {
-  const ValueId y = graph.node(layer.id).outputs.front();
   const ValueId other = node.inputs[0] == y ? node.inputs[1] : node.inputs[0];
   const TensorPtr tensor = graph.constant(other);
   const auto rank = Rank(graph.type(y));
@@ -110,10 +109,10 @@ std::optional<PerChannelAffine> ReadConstantOp(const Graph& graph, const Node& n
   return affine;
 }
 
-std::optional<PerChannelAffine> ReadAffine(const Graph& graph, const Node& node,
+std::optional<PerChannelAffine> ReadAffine(const Graph& graph, const Node& node, ValueId y,
                                            const Layer& layer) {
   if (node.Is("BatchNormalization")) return ReadBatchNorm(graph, node, layer);
-  if (node.Is("Mul") || node.Is("Add")) return ReadConstantOp(graph, node, layer);
+  if (node.Is("Mul") || node.Is("Add")) return ReadConstantOp(graph, node, y, layer);
   return std::nullopt;
 }
 
@@ -154,14 +153,33 @@ void SetBias(Graph& graph, NodeId id, std::span<const float> bias) {
   ReplaceChain(graph, chain, std::move(node));
 }
 
+// Returns the node that computes `y`: its producer, or the Conv in front of a Squeeze that keeps
+// the channels where they are.
+NodeId LayerOf(const Graph& graph, ValueId y) {
+  const NodeId producer = graph.producer(y);
+  if (producer == kNoNode || !graph.node(producer).Is("Squeeze")) return producer;
+  const Node& squeeze = graph.node(producer);
+  const auto rank = Rank(graph.type(squeeze.inputs[0]));
+  const TensorPtr axes = squeeze.HasInput(1) ? graph.constant(squeeze.inputs[1]) : nullptr;
+  const NodeId conv = graph.producer(squeeze.inputs[0]);
+  if (!rank || !axes || axes->dtype() != DType::kI64 || conv == kNoNode ||
+      !graph.node(conv).Is("Conv") || !OnlyReader(graph, squeeze.inputs[0])) {
+    return producer;
+  }
+  for (const std::int64_t axis : axes->Values<std::int64_t>()) {
+    if ((axis < 0 ? axis + static_cast<std::int64_t>(*rank) : axis) < 2) return producer;
+  }
+  return conv;
+}
+
 bool FoldInto(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!node.Is("BatchNormalization") && !node.Is("Mul") && !node.Is("Add")) return false;
   for (std::size_t i = 0; i < std::min<std::size_t>(node.inputs.size(), 2); ++i) {
     const ValueId y = node.inputs[i];
     if (!OnlyReader(graph, y) || (i > 0 && node.Is("BatchNormalization"))) continue;
-    const auto layer = ReadLayer(graph, graph.producer(y));
-    const auto affine = layer ? ReadAffine(graph, node, *layer) : std::nullopt;
+    const auto layer = ReadLayer(graph, LayerOf(graph, y));
+    const auto affine = layer ? ReadAffine(graph, node, y, *layer) : std::nullopt;
     if (!affine) continue;
     auto weights = ScaledWeights(*layer, affine->factor);
     std::vector<float> bias;

@@ -20,8 +20,9 @@ bool FoldConstants(Graph& graph);
 
 /// Folds BatchNormalization (inference), or Mul or Add of a constant per channel, into the
 /// preceding Conv, or Gemm or MatMul of a matrix: scales weights and bias and removes the node. A
-/// MatMul becomes a Gemm of the same name. Computes in double and rounds once. Applies only if the
-/// layer has no other reader. Source: ONNX operator page BatchNormalization-15.
+/// MatMul becomes a Gemm of the same name. Between Conv and node there may be a Squeeze of axes
+/// behind the channels. Computes in double and rounds once. Applies only if the layer has no other
+/// reader. Source: ONNX operator page BatchNormalization-15.
 bool FoldBatchNorm(Graph& graph);
 
 /// Folds Mul or Add of a constant per channel into the following Conv, if that is the only reader:
@@ -39,9 +40,9 @@ bool RemoveDeadCode(Graph& graph);
 
 /// Removes nodes without an effect: Identity, Dropout in inference, Cast to the same type, Concat
 /// of one value, Pad by nothing, Mul and Div by 1, Add and Sub of 0, and Transpose, Reshape,
-/// Flatten, Squeeze and Unsqueeze that change nothing. Merges Transpose of Transpose and Reshape of
-/// Reshape. Replaces a Transpose that moves only axes of size 1 by a Reshape. Removes zero initial
-/// states of an LSTM.
+/// Flatten, Squeeze, Unsqueeze, Expand and Slice that change nothing. Merges Transpose of Transpose
+/// and Reshape of Reshape. Replaces a Transpose that moves only axes of size 1 by a Reshape.
+/// Removes zero initial states of an LSTM.
 bool RemoveIdentities(Graph& graph);
 
 /// Makes the operators of ops/fused.h. A layer chain (see chain.h: Conv, or Gemm or MatMul of a
@@ -78,6 +79,11 @@ bool LiftIntegerLayers(Graph& graph);
 /// become [K, 1], and an operand [K] becomes [1, K]. A Squeeze behind bias and activation gives the
 /// result its shape. The product becomes a layer like any other.
 bool LiftVectorProducts(Graph& graph);
+
+/// Converts MatMul of one-hot rows by a constant matrix to Gather from that matrix: rows of OneHot
+/// with 0 and 1 along the last axis, or of integers [..., 1] == [0, 1, ...]. Numbers that select no
+/// row give zeros, as in the product (ONNX operator pages OneHot-11, Gather-13).
+bool RecognizeLookups(Graph& graph);
 
 /// Recognizes activations that are written out: Clip(x + a, 0, b) / b becomes HardSigmoid; the
 /// product of x and HardSigmoid(x, 1/6, 1/2), also with this gate written out, becomes HardSwish

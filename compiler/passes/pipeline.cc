@@ -32,6 +32,7 @@ std::vector<Pass> CanonicalPasses() {
       {"fold_constants", FoldConstants},
       {"lift_integer_layers", LiftIntegerLayers},
       {"lift_vector_products", LiftVectorProducts},
+      {"recognize_lookups", RecognizeLookups},
       {"fold_batch_norm", FoldBatchNorm},
       {"fold_into_next_layer", FoldIntoNextLayer},
       {"fold_padding", FoldPadding},

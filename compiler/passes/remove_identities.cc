@@ -76,6 +76,17 @@ bool OnlyChangesShape(const Node& node) {
   return node.Is("Reshape") || node.Is("Flatten") || node.Is("Squeeze") || node.Is("Unsqueeze");
 }
 
+// Returns whether a Slice goes forwards, one by one; if it also keeps the shape, it keeps all.
+bool StepsByOne(const Graph& graph, const Node& node) {
+  if (!node.HasInput(4)) return true;
+  const TensorPtr steps = graph.constant(node.inputs[4]);
+  if (!steps) return false;
+  for (std::int64_t i = 0; i < steps->size(); ++i) {
+    if (NumberAt(*steps, i) != 1) return false;
+  }
+  return true;
+}
+
 bool DoesNothing(const Graph& graph, const Node& node) {
   if (node.Is("Identity")) return true;
   if (IsInferenceDropout(graph, node) || IsZeroPad(graph, node)) return true;
@@ -87,7 +98,9 @@ bool DoesNothing(const Graph& graph, const Node& node) {
   if (node.Is("Transpose")) {
     return Rank(InputType(graph, node)) && IsCounting(Permutation(graph, node));
   }
-  return OnlyChangesShape(node) && SurelySameShape(InputType(graph, node), OutputType(graph, node));
+  const bool keeps_all =
+      OnlyChangesShape(node) || node.Is("Expand") || (node.Is("Slice") && StepsByOne(graph, node));
+  return keeps_all && SurelySameShape(InputType(graph, node), OutputType(graph, node));
 }
 
 bool RemoveNothing(Graph& graph, NodeId id) {

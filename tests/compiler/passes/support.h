@@ -36,6 +36,8 @@ inline std::vector<Tensor> RandomInputs(const Graph& graph, std::uint64_t seed,
         using T = std::decay_t<decltype(value)>;
         if constexpr (std::is_same_v<T, float>) {
           value = static_cast<float>(rng.Normal());
+        } else if constexpr (sizeof(T) >= 4) {
+          value = static_cast<T>(rng.Below(12)) - 6;  // indices, also outside of what they select
         } else {
           value = static_cast<T>(rng.Below(256));
         }
@@ -50,6 +52,12 @@ inline std::vector<Tensor> RandomInputs(const Graph& graph, std::uint64_t seed,
         break;
       case DType::kU8:
         fill(tensor.MutableValues<std::uint8_t>());
+        break;
+      case DType::kI32:
+        fill(tensor.MutableValues<std::int32_t>());
+        break;
+      case DType::kI64:
+        fill(tensor.MutableValues<std::int64_t>());
         break;
       default:
         ADD_FAILURE() << "RandomInputs cannot fill " << Name(tensor.dtype());
