@@ -104,7 +104,7 @@ bool ApplyPRelu(Lowering& lowering, const FusedNode& fused, const Argument& sums
         {dnnl::prop_kind::forward_inference, sums.desc, weights}, Lowering::NewAttr(),
         lowering.engine());
   });
-  if (!pd) return false;
+  if (!pd || IsSlow(*pd)) return false;
   lowering.AddPrimitive<dnnl::prelu_forward>(
       *pd,
       {{DNNL_ARG_SRC, sums.desc, sums.buffer},

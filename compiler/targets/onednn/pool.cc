@@ -47,8 +47,8 @@ bool CoverOutput(const Dims& x, const Dims& y, Window& window) {
 
 // Reads kind and window. Returns false for pools that the library does not have.
 bool ReadWindowOf(const Node& node, const std::string& op, Pool& pool) {
-  if (op == "GlobalAveragePool") {
-    pool.kind = algorithm::pooling_avg_exclude_padding;
+  if (op == "GlobalAveragePool" || op == "GlobalMaxPool") {
+    if (op == "GlobalAveragePool") pool.kind = algorithm::pooling_avg_exclude_padding;
     pool.window = GlobalWindow(pool.x);
     return true;
   }
@@ -167,6 +167,8 @@ bool LowerPool(Lowering& lowering, NodeId id) {
   const auto attr = AttrOf(*pool);
   const auto pd = attr ? MakePool(lowering, *pool, lowering.Here(node.inputs[0]), *attr)
                        : std::optional<pooling_v2_forward::primitive_desc>();
+  // Other targets have a fast maximum over all pixels.
+  if (pd && IsSlow(*pd) && node.op == "GlobalMaxPool") return false;
   // Bytes that the library pools slowly are pooled in f32, between two conversions.
   if (!pd || (IsSlow(*pd) && IsInt8(pool->from))) return LowerPoolInF32(lowering, id, *pool);
   const BufferId x = lowering.In(node.inputs[0], pd->src_desc());

@@ -85,6 +85,9 @@ bool LowerSpatialMean(Lowering& lowering, NodeId id, const Desc& x, const Dims& 
 
 bool LowerReduce(Lowering& lowering, NodeId id) {
   using dnnl::reduction;
+  // From here on the library's slow implementation, 20 ns an element, takes longer than it takes to
+  // hand the values to another target.
+  constexpr std::int64_t kLarge = 1 << 12;
   const Node& node = lowering.node(id);
   const Graph& graph = lowering.graph();
   const ValueId x = node.inputs[0];
@@ -96,6 +99,7 @@ bool LowerReduce(Lowering& lowering, NodeId id) {
   const Dims dims = DimsOf(graph, x);
   const auto axes = AxesOf(graph, node, dims.size());
   if (!axes || dims.empty()) return false;
+  const std::int64_t x_size = ElementCount(dims);
   Dims kept = dims;
   for (const std::size_t axis : *axes) kept[axis] = 1;
   // Axes of one entry leave nothing to reduce.
@@ -110,7 +114,7 @@ bool LowerReduce(Lowering& lowering, NodeId id) {
     return reduction::primitive_desc({*kind, layout, DenseDesc(kept, ElemOf(layout)), 0.0F, 0.0F},
                                      Lowering::NewAttr(), lowering.engine());
   });
-  if (!pd) return false;
+  if (!pd || (IsSlow(*pd) && x_size >= kLarge)) return false;
   const BufferId from = lowering.In(x, pd->src_desc());
   const BufferId to = lowering.Out(y, lowering.AsValue(y, pd->dst_desc()));
   lowering.AddPrimitive<reduction>(
