@@ -98,6 +98,16 @@ bool RecognizeGlobalPools(Graph& graph);
 /// bias behind it, to LayerNormalization (ONNX operator page LayerNormalization-17).
 bool RecognizeLayerNorm(Graph& graph);
 
+/// Makes convolutions (also transposed) and pools over one axis, [N, C, L], ones of images of one
+/// row, [N, C, 1, L], with Reshape in front and behind. Bias, residual and activation of a Conv
+/// change with it, so that they stay together. For targets without kernels over one axis. All sizes
+/// must be known; those where one is 0 or unknown stay.
+bool LayListsInRows(Graph& graph);
+
+/// Does the same to those of images of one column, [N, C, L, 1], if their windows are one wide:
+/// kernels are made for long rows.
+bool LayColumnsInRows(Graph& graph);
+
 /// Returns the passes of Canonicalize, in order.
 [[nodiscard]] std::vector<Pass> CanonicalPasses();
 

@@ -7,6 +7,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/codegen/cpp/isa.h"
+#include "compiler/passes/passes.h"
 #include "compiler/targets/native/compile.h"
 #include "compiler/targets/native/in_place.h"
 #include "compiler/targets/native/module.h"
@@ -43,12 +44,21 @@ class NativeTarget final : public Target {
   [[nodiscard]] Result<std::shared_ptr<const kernel::Module>> DoKernelToRuntime(
       std::span<const kernel::KernelFunc> funcs) const override;
   [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
+  [[nodiscard]] std::vector<Pass> DoPasses(PassPhase phase) const override;
   [[nodiscard]] bool DoLaysChannelsLast() const override { return true; }
   [[nodiscard]] KernelChoices DoSchedules(const Graph& graph, NodeId id) const override;
 
   Isa isa_;
   TargetFacts facts_;
 };
+
+std::vector<Pass> NativeTarget::DoPasses(PassPhase phase) const {
+  // Kernels of layers and pools are for images, and compute several pixels of a row at a time.
+  if (phase == PassPhase::kBeforeLowering) {
+    return {{"lay_lists_in_rows", LayListsInRows}, {"lay_columns_in_rows", LayColumnsInRows}};
+  }
+  return {{"remove_identities", RemoveIdentities}};
+}
 
 // Support is decided by lowering the node alone, without packing weights.
 bool NativeTarget::DoSupports(const Graph& graph, NodeId id) const {

@@ -11,6 +11,7 @@
 
 #include <dnnl.hpp>
 
+#include "compiler/passes/passes.h"
 #include "compiler/runtime/threads.h"
 #include "compiler/targets/onednn/lowering.h"
 #include "compiler/targets/onednn/rules.h"
@@ -44,6 +45,7 @@ const std::map<std::string_view, Rule>& PlainRules() {
       {"Gather", {LowerGather, 2}},
       {"Gemm", {LowerGemm, 2}},
       {"GlobalAveragePool", {LowerPool, 1}},
+      {"GlobalMaxPool", {LowerPool, 1}},
       {"HardSigmoid", {LowerActivation, 1}},
       {"HardSwish", {LowerActivation, 1}},
       {"Identity", {LowerReshape, 1}},
@@ -154,6 +156,7 @@ class OneDnnTarget final : public Target {
  private:
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
   [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
+  [[nodiscard]] std::vector<Pass> DoPasses(PassPhase phase) const override;
   [[nodiscard]] bool DoSupports(const Graph& graph, NodeId node) const override;
   [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
                                                         const TargetOptions& options,
@@ -163,6 +166,12 @@ class OneDnnTarget final : public Target {
   bool exact_int8_;
   dnnl::engine engine_;
 };
+
+std::vector<Pass> OneDnnTarget::DoPasses(PassPhase phase) const {
+  // Its kernels compute up to 28 pixels of a row at a time, and a row of one pixel is all overhead.
+  if (phase == PassPhase::kBeforeLowering) return {{"lay_columns_in_rows", LayColumnsInRows}};
+  return {{"remove_identities", RemoveIdentities}};
+}
 
 bool OneDnnTarget::DoSupports(const Graph& graph, NodeId id) const {
   const Node& node = graph.node(id);
