@@ -86,7 +86,7 @@ void AddOptimize(CLI::App& app, AppContext& context) {
              "wall time for everything, such as 90s, 10m or 1.5h");
   AddSetting(*command, "--out", options->out, "run directory: folder for all files");
   AddSetting(*command, "--target", request.target,
-             "target that runs the model; auto = the first that has 8-bit kernels for this CPU");
+             "target that runs the model; auto = the one on which it is fastest, in f32 or int8");
   AddThreadsOption(*command, request.threads, "number of threads that the model runs on");
   AddSetting(*command, "--workers", options->workers, CLI::Range(1, 1024),
              "number of candidates measured at the same time, each on its own cores");

@@ -30,7 +30,8 @@ struct OptimizePlan {
 };
 
 /// Decides how to search: which samples calibrate and which judge, which limits hold, what can be
-/// decided (channels, precisions or both) and how many samples a trial sees. Runs the f32 model on
+/// decided (channels, precisions or both), which target runs it (the one on which the model was
+/// fastest, in f32 or int8) and how many samples a trial sees. Runs the f32 model on
 /// a few samples to learn what its outputs are, what they can lose, and how long it takes; if that
 /// is long, fewer samples calibrate. Ranges of int8 layers are chosen by mse, and their weights
 /// rounded by GPTQ. Within limits only the latency is minimized. Without
