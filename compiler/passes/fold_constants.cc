@@ -52,6 +52,15 @@ bool MayFold(const Graph& graph, const Node& node) {
   return !WidensWeights(graph, node);
 }
 
+// Returns whether the node widens constants.
+bool WidensConstants(const Graph& graph, const Node& node) {
+  const bool widens = node.Is("DequantizeLinear") ||
+                      (node.Is("Cast") && graph.type(node.inputs.front()).dtype == DType::kBF16);
+  return widens && std::ranges::all_of(node.inputs, [&](ValueId id) {
+           return id == kNoValue || graph.constant(id) != nullptr;
+         });
+}
+
 void ReplaceByConstants(Graph& graph, NodeId id, std::vector<Tensor> results) {
   const std::vector<ValueId> outputs = graph.node(id).outputs;
   std::vector<std::pair<ValueId, std::string>> renames;
@@ -66,9 +75,9 @@ void ReplaceByConstants(Graph& graph, NodeId id, std::vector<Tensor> results) {
   for (auto& [constant, name] : renames) graph.RenameValue(constant, std::move(name));
 }
 
-bool FoldNode(Graph& graph, NodeId id) {
+// Replaces a node whose inputs are constants by its results, unless these are large.
+bool Evaluate(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
-  if (!MayFold(graph, node)) return false;
   const OpDef* op = Ops().Find(node.domain, node.op);
   if (op == nullptr || !op->eval) return false;
   std::vector<const Tensor*> inputs;
@@ -80,6 +89,10 @@ bool FoldNode(Graph& graph, NodeId id) {
   if (large) return false;
   ReplaceByConstants(graph, id, std::move(results));
   return true;
+}
+
+bool FoldNode(Graph& graph, NodeId id) {
+  return MayFold(graph, graph.node(id)) && Evaluate(graph, id);
 }
 
 // Returns the dims that Shape (opset 15: of axes [start, end)) returns.
@@ -151,6 +164,15 @@ bool FoldConstants(Graph& graph) {
     changed |= FoldShape(graph, id) || FoldOneDim(graph, id) || FoldNode(graph, id);
   }
   return changed;
+}
+
+bool WidenWeights(Graph& graph) {
+  return Sweep(graph, [&](NodeId id) {
+    const Node& node = graph.node(id);
+    const ValueId wide = node.outputs.empty() ? kNoValue : node.outputs.front();
+    return wide != kNoValue && !graph.IsOutput(wide) && !IsCaptured(graph, wide) &&
+           WidensConstants(graph, node) && Evaluate(graph, id);
+  });
 }
 
 }  // namespace msc

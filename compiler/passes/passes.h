@@ -18,6 +18,10 @@ namespace msc {
 /// a value with static dims counts as constant.
 bool FoldConstants(Graph& graph);
 
+/// Evaluates DequantizeLinear and Cast of bf16 weights, but not where the result exceeds 64 MiB:
+/// for weights that no kernel takes as they are stored, after FuseOps.
+bool WidenWeights(Graph& graph);
+
 /// Folds BatchNormalization (inference), or Mul or Add of a constant per channel, into the
 /// preceding Conv, or Gemm or MatMul of a matrix: scales weights and bias and removes the node. A
 /// MatMul becomes a Gemm of the same name. Between Conv and node there may be a Squeeze of axes

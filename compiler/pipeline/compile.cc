@@ -194,6 +194,8 @@ void LowerBound(const Target& target, Graph& graph) {
   if (target.WantsFusedOps()) {
     CancelRequantization(graph);
     FuseOpsFor(graph, [&](const Graph& g, NodeId id) { return target.Supports(g, id); });
+    // What is left of narrow weights belongs to layers that the target computes in f32.
+    WidenWeights(graph);
   }
   for (const Pass& pass : target.Passes(PassPhase::kLowering)) pass.run(graph);
   RemoveDeadCode(graph);
@@ -311,6 +313,7 @@ class PartLowerer {
   [[nodiscard]] std::vector<Exchanged> ExchangedBy(const Target& target,
                                                    const std::vector<ValueId>& values) const {
     std::vector<Exchanged> exchanged;
+    exchanged.reserve(values.size());
     for (const ValueId value : values) {
       exchanged.push_back(
           {.value = value,

@@ -92,9 +92,15 @@ std::function<void(double)> StageOf(const QuantizeProgress& progress, const std:
   };
 }
 
-/// Returns whether the target rejects the layer, or a conversion of a value that it reads.
-bool Refuses(const Target& target, const Graph& lowered, NodeId layer) {
+/// Returns whether the target rejects the layer, multiplies in another precision, or rejects a
+/// conversion of a value that the layer reads.
+bool Refuses(const Target& target, const Graph& lowered, NodeId layer, Precision precision) {
   if (!target.Supports(lowered, layer)) return true;
+  // A layer that was not fused with the nodes that narrow its values multiplies in f32.
+  const DType x = lowered.type(lowered.node(layer).inputs.front()).dtype;
+  const bool narrow =
+      precision == Precision::kBF16 ? x == DType::kBF16 : x == DType::kI8 || x == DType::kU8;
+  if (target.WantsFusedOps() && !narrow) return true;
   for (const ValueId input : lowered.node(layer).inputs) {
     const NodeId made_by = input == kNoValue ? kNoNode : lowered.producer(input);
     if (made_by == kNoNode) continue;
@@ -207,8 +213,9 @@ std::map<std::string, std::vector<Precision>> FindUnsupportedPrecisions(
     const Graph lowered = Lower(ApplyStrategy(canonical, all), wanted, {});
     for (const auto& [name, unused] : all.quantize.layers) {
       const NodeId layer = lowered.FindNode(name);
-      if (layer != kNoNode && Refuses(wanted, lowered, layer))
+      if (layer != kNoNode && Refuses(wanted, lowered, layer, precision)) {
         unsupported[name].push_back(precision);
+      }
     }
   }
   return unsupported;

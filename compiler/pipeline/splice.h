@@ -15,7 +15,7 @@ namespace msc {
 struct Exchanged {
   ValueId value = kNoValue;
   bool channels_last = false;
-  auto operator<=>(const Exchanged&) const = default;
+  auto operator<=>(const Exchanged&) const = default;  // NOLINT(modernize-use-nullptr)
 };
 
 /// Joins separately changed parts of a graph to one graph again.

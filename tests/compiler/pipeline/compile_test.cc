@@ -388,6 +388,25 @@ TEST(Compile, RunsOnReferenceWhatATargetLacksWhereThereIsNoCompiler) {
   EXPECT_EQ(runners.front(), "reference");
 }
 
+TEST(Compile, WidensWeightsThatNoKernelTakesNarrow) {
+  Graph graph = ParseGraph(R"(graph wide {
+    input %x : f32[1,3,6,6]
+    const %w : i8[4,3,3,3] = random 1
+    const %scale : f32[4] = [0.01, 0.02, 0.03, 0.04]
+    %v = DequantizeLinear(%w, %scale) @widen {axis = 0}
+    %y = Conv(%x, %v) @conv
+    output %y
+  })");
+  InferTypes(graph);
+  Strategy strategy;
+  strategy.target = "native";
+  const TargetRegistry targets = Targets();
+  const Executable executable = Compile(graph, strategy, targets, {}).value();
+  const std::vector<Tensor> inputs = {RandomTensor({1, 3, 6, 6}, 3)};
+  EXPECT_LT(Error(executable.Run(inputs).at(0), Interpret(graph, inputs).at(0)), 1e-5);
+  for (const Step& step : executable.steps()) EXPECT_EQ(step.target, "native") << step.name;
+}
+
 /// The strategy of `target` alone, with `schedule` for `layer`.
 Strategy Scheduled(const std::string& target, const std::string& layer,
                    const KernelSchedule& schedule) {
