@@ -90,7 +90,7 @@ void LayInput(Graph& graph, NodeId node, std::size_t index, const Dims& row) {
   graph.SetInput(node, index, AddReshape(graph, old, RowType(graph.type(old), row), node));
 }
 
-/// Makes the last of `nodes` give a row, and puts a Reshape behind it.
+/// Makes `output` a row, and puts a Reshape behind it for its readers.
 void LayOutput(Graph& graph, ValueId output, const Dims& row) {
   const ValueType before = graph.type(output);
   const std::string name = graph.value(output).name;

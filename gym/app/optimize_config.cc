@@ -89,8 +89,8 @@ Look LookAt(const OptimizeRequest& request, const Graph& graph, cost::DataConfig
   return look;
 }
 
-/// Returns the target on which the model is fastest, if the request leaves it open. It must have
-/// 8-bit kernels here, unless none has; of several, each is timed.
+/// Returns the target of the request or, if that leaves it open, the one of kTimed on which the
+/// model is fastest, in f32 or int8; ChooseTarget's if the model runs on none of them.
 std::string TargetFor(const OptimizeRequest& request, const Graph& graph, cost::DataConfig judged,
                       std::vector<std::string>& reasons) {
   // XNNPACK and ONNX Runtime were the fastest for none of the networks in docs/benchmarks.md.
