@@ -181,7 +181,7 @@ CppExportSummary ExportCpp(const Graph& canonical, const Strategy& strategy,
   const std::vector<Tensor> wanted = Interpret(bound, inputs);
   const double limit = RoundingLimit(bound);
   CppPackage package;
-  package.example_inputs.assign(inputs.begin(), inputs.end());
+  package.example_inputs = {inputs.begin(), inputs.end()};
   for (const Isa& isa : summary.isas) {
     const Target& target = targets.Get("native:isa=" + ToString(isa));
     const Graph lowered = Lower(applied, target, compile);

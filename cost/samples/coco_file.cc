@@ -1,6 +1,7 @@
 #include "cost/samples/coco_file.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <map>
@@ -45,6 +46,17 @@ struct Coco {
   std::vector<CocoImage> images;
   std::int64_t categories = 0;
 };
+
+std::optional<std::array<double, 4>> FourNumbers(const Json& list) {
+  std::array<double, 4> numbers{};
+  if (!list.is_array() || list.size() != numbers.size()) return std::nullopt;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!list[i].is_number()) return std::nullopt;
+    numbers.at(i) = list[i].get<double>();
+    if (!std::isfinite(numbers.at(i))) return std::nullopt;
+  }
+  return numbers;
+}
 
 class Reader {
  public:
@@ -140,14 +152,11 @@ class Reader {
     if (category == categories.end()) {
       Reject(where, "is of category " + std::to_string(id) + ", which is not in 'categories'");
     }
-    const auto box = annotation.find("bbox");
-    const bool complete = box != annotation.end() && box->is_array() && box->size() == 4 &&
-                          std::all_of(box->begin(), box->end(), [](const Json& number) {
-                            return number.is_number() && std::isfinite(number.get<double>());
-                          });
-    if (!complete) Reject(where, "needs a 'bbox' of four finite numbers: x, y, width, height");
-    const CocoBox found{(*box)[0].get<double>(), (*box)[1].get<double>(), (*box)[2].get<double>(),
-                        (*box)[3].get<double>(), category->second};
+    const auto box =
+        annotation.contains("bbox") ? FourNumbers(annotation.at("bbox")) : std::nullopt;
+    if (!box) Reject(where, "needs a 'bbox' of four finite numbers: x, y, width, height");
+    const auto [x, y, width, height] = *box;
+    const CocoBox found{x, y, width, height, category->second};
     if (found.width < 0 || found.height < 0) Reject(where, "has a 'bbox' of negative size");
     const auto crowd = annotation.find("iscrowd");
     const bool is_crowd = crowd != annotation.end() && *crowd != 0 && *crowd != false;

@@ -25,12 +25,12 @@ constexpr int kPruned = 2;
 constexpr int kFail = 3;
 
 std::string Cell(const std::string& text) {
-  std::string safe = text;
   // Layer names come from the model file, and a spreadsheet would execute a cell that begins with
   // "=".
-  if (!safe.empty() && std::string_view("=+-@\t\r").find(safe[0]) != std::string_view::npos) {
-    safe.insert(0, "'");
-  }
+  const bool runs =
+      !text.empty() && std::string_view("=+-@\t\r").find(text[0]) != std::string_view::npos;
+  std::string safe(runs ? 1 : 0, '\'');
+  safe += text;
   if (safe.find_first_of(",\"\r\n") == std::string::npos) return safe;
   std::string quoted = "\"";
   for (const char c : safe) quoted += c == '"' ? "\"\"" : std::string(1, c);

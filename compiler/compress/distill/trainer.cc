@@ -66,9 +66,10 @@ Trainer Load() {
     if (!fits) trainer.problem = "'" + path + "' belongs to another version of this program";
     return trainer;
   }
-  trainer.problem = std::string(kObject) +
-                    " was not built: install libtorch (Debian: libtorch-dev), configure with "
-                    "-DMSC_WITH_LIBTORCH=ON and build again";
+  trainer.problem = kObject;
+  trainer.problem +=
+      " was not built: install libtorch (Debian: libtorch-dev), configure with "
+      "-DMSC_WITH_LIBTORCH=ON and build again";
   return trainer;
 }
 
