@@ -49,7 +49,13 @@ TailTime ExpectedTail(const SearchConfig& config, const SearchProblem& problem,
   const auto finalists = static_cast<double>(config.finalists);
   const auto compared = static_cast<double>(config.compare.size());
   TailTime tail;
+  // If all of a trial's time but the timing went into samples. Mostly a fit takes a part of it,
+  // which more samples do not add to.
   tail.judging = judging * more;
+  if (facts.sample_s > 0) {
+    const std::int64_t added = std::max<std::int64_t>(facts.samples - plan.from - seen, 0);
+    tail.judging = std::min(tail.judging, judging + facts.sample_s * static_cast<double>(added));
+  }
   tail.timing = timing;
   tail.sensitivities = judging * static_cast<double>(probes - std::min(probes, tried)) /
                        static_cast<double>(std::max<std::size_t>(facts.workers, 1));

@@ -66,8 +66,10 @@ struct FinalTime {
 struct TailFacts {
   double trial_s = 0;        ///< seconds per trial
   std::int64_t samples = 0;  ///< available for judging candidates
-  std::int64_t tried = 0;    ///< decisions already tried alone
-  std::size_t workers = 1;   ///< measuring in parallel
+  /// Seconds that the uncompressed model takes for one of them; 0 = unknown.
+  double sample_s = 0;
+  std::int64_t tried = 0;   ///< decisions already tried alone
+  std::size_t workers = 1;  ///< measuring in parallel
 };
 
 /// Returns the longest time to measure the latency of `candidates` together, `times` times.

@@ -138,6 +138,11 @@ std::shared_ptr<const Graph> LoadPlaced(const SearchConfig& config) {
   return std::make_shared<const Graph>(std::move(graph));
 }
 
+/// Returns whether an earlier run wrote the folder that measuring children read.
+bool IsPrepared(const RunPaths& paths) {
+  return std::filesystem::exists(paths.prepared() + "/evaluation.json");
+}
+
 /// Writes the folder that measuring children read.
 cost::PreparedFolder PrepareSamples(const Preparation& with, const std::optional<FitOptions>& fit) {
   const SearchConfig& config = with.config;
@@ -153,7 +158,7 @@ cost::PreparedFolder PrepareSamples(const Preparation& with, const std::optional
   settings.energy = NamesEnergy(config);
   settings.latency = config.latency;
   settings.memory_mb = config.memory_mb;
-  if (std::filesystem::exists(folder + "/evaluation.json")) {
+  if (IsPrepared(with.paths)) {
     cost::PreparedFolder found = cost::OpenFolder(folder);
     if (found.settings.memory_mb != settings.memory_mb) SetMemory(found, settings.memory_mb);
     settings.most_samples = MostSamples(config, found.samples, prepared.warnings);
@@ -320,7 +325,12 @@ ProblemFactory PrepareSearch(const SearchTask& task, const SearchHost& host,
                          .prepared = prepared};
   ProblemFactory problems = task.Prepare(with);
   host.listener.ReportProgress("[prepare] outputs of the uncompressed model");
+  const bool earlier = IsPrepared(paths);
+  const double began = time.Used();
   const cost::PreparedFolder folder = PrepareSamples(with, task.FitOf(config));
+  if (!earlier && folder.samples > 0) {
+    prepared.sample_s = (time.Used() - began) / static_cast<double>(folder.samples);
+  }
   // Store the weights where measuring children find them; trial records hold no weights.
   if (prepared.base != nullptr && prepared.base->fit.values != nullptr) {
     SaveFitted(*prepared.base, cost::WeightsPath(paths.prepared(), *prepared.base));

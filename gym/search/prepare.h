@@ -26,6 +26,9 @@ struct Prepared {
   /// The start strategy with its weights read; nullptr if the search starts from the model.
   std::shared_ptr<const Strategy> base;
   std::string fit_hash;  ///< hash of the samples that candidates are fitted to; empty = none
+  /// Seconds to read and run a sample of those that judge, and for the user's metrics; 0 if an
+  /// earlier run did.
+  double sample_s = 0;
   /// Precisions by layer that the target does not support, for tasks that decide precisions.
   envs::UnsupportedPrecisions unsupported;
   EstimateTable estimates;             ///< without costs if no decisions were tried alone

@@ -91,9 +91,12 @@ std::unique_ptr<Env> SearchSession::MakeEnv() {
 TailTime SearchSession::TailAfter(const TrialTime& trial, std::size_t workers) const {
   const std::int64_t samples = cost::OpenFolder(paths_.prepared()).samples;
   const std::int64_t tried = prepared_.estimates.tried;
-  return ExpectedTail(
-      config_, *env_->problem(),
-      {.trial_s = trial.mean, .samples = samples, .tried = tried, .workers = workers});
+  return ExpectedTail(config_, *env_->problem(),
+                      {.trial_s = trial.mean,
+                       .samples = samples,
+                       .sample_s = prepared_.sample_s,
+                       .tried = tried,
+                       .workers = workers});
 }
 
 std::optional<TrialTime> SearchSession::TimeOneTrial(const std::function<bool()>& stop) {

@@ -32,6 +32,7 @@ TailTime SearchTail::Expected(double trial_s) const {
   return ExpectedTail(setup_.config, setup_.problem,
                       {.trial_s = trial_s,
                        .samples = setup_.samples,
+                       .sample_s = setup_.prepared.sample_s,
                        .tried = setup_.prepared.estimates.tried,
                        .workers = setup_.problem.parallelism()});
 }

@@ -53,6 +53,16 @@ TEST(ExpectedTail, GoesByWhatTrialsTook) {
   EXPECT_EQ(tail.sensitivities, 0) << "none can be tried alone";
 }
 
+TEST(ExpectedTail, CountsTheSamplesThatTrialsDidNotSee) {
+  const FakeProblem problem;
+  const auto judging = [&](double sample_s) {
+    return ExpectedTail(Config(0), problem, {.trial_s = 4, .samples = 200, .sample_s = sample_s})
+        .judging;
+  };
+  EXPECT_DOUBLE_EQ(judging(0.01), 2.8 + 100 * 0.01) << "the rest of a trial is its fit";
+  EXPECT_DOUBLE_EQ(judging(1), 2 * 2.8) << "never more than by the time of a trial";
+}
+
 TEST(ExpectedTail, IsNoMoreThanItsPartsOfTheBudget) {
   const FakeProblem problem;
   for (const double budget : {1.0, 20.0, 150.0}) {
