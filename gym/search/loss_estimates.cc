@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "cost/model/loss.h"
 #include "cost/model/outcome.h"
@@ -38,6 +40,11 @@ double Saving(const Decision& decision, std::int32_t choice) {
   return 1 - AmountOf(decision, envs::kDensity, choice).value_or(1);
 }
 
+/// What the effect of a choice stronger than the probe follows from: the probe alone, or also what
+/// is usual. Half of the channels may do nothing, and their removal costs nothing; those that are
+/// left do something.
+enum class Beyond : std::uint8_t { kAsProbed, kAtLeastAsUsual };
+
 /// Interpolates the effects of all choices of all decisions from those of the probes, in proportion
 /// to `share` of a choice. Decisions without a probe get the largest effect of their kind: a search
 /// for what keeps a limit should change decisions that are known to be harmless.
@@ -46,8 +53,10 @@ class Interpolation {
   explicit Interpolation(const std::vector<Decision>& decisions) : decisions_(decisions) {}
 
   [[nodiscard]] AdditiveCost Of(double offset, const std::map<std::size_t, double>& probed,
-                                double (*share)(const Decision&, std::int32_t)) const {
+                                double (*share)(const Decision&, std::int32_t),
+                                Beyond beyond) const {
     std::map<bool, double> largest;  // keyed by whether the decision is a precision
+    const double usual = beyond == Beyond::kAsProbed ? 0 : MedianOfChannels(probed);
     for (const auto& [i, effect] : probed) {
       double& most = largest.emplace(IsPrecision(i), effect).first->second;
       most = std::max(most, effect);
@@ -64,13 +73,27 @@ class Interpolation {
       const double effect = own != probed.end() ? own->second : of_kind;
       const double of_probe = share(decision, *probe);
       for (std::size_t c = 0; c < effects.size() && of_probe > 0; ++c) {
-        effects[c] = effect * share(decision, static_cast<std::int32_t>(c)) / of_probe;
+        const double of_choice = share(decision, static_cast<std::int32_t>(c));
+        const double more = of_choice / of_probe - 1;
+        const bool raised = more > 0 && usual > effect && !IsPrecision(i);
+        effects[c] = raised ? effect + usual * more : effect * of_choice / of_probe;
       }
     }
     return cost;
   }
 
  private:
+  /// Returns the median effect of the probes of channels; 0 without any.
+  [[nodiscard]] double MedianOfChannels(const std::map<std::size_t, double>& probed) const {
+    std::vector<double> effects;
+    for (const auto& [i, effect] : probed) {
+      if (!IsPrecision(i)) effects.push_back(effect);
+    }
+    if (effects.empty()) return 0;
+    const auto middle = effects.begin() + std::ssize(effects) / 2;
+    std::ranges::nth_element(effects, middle);
+    return *middle;
+  }
   [[nodiscard]] bool IsPrecision(std::size_t i) const {
     return decisions_[i].quantity == envs::kBits;
   }
@@ -115,11 +138,12 @@ void AddLossEstimates(const std::vector<Decision>& decisions, const ProbeRun& ru
   }
   const Interpolation interpolation(decisions);
   for (const auto& [metric, probed] : effects) {
-    costs[metric] = interpolation.Of(0, InProportion(probed, effects), Severity);
+    costs[metric] =
+        interpolation.Of(0, InProportion(probed, effects), Severity, Beyond::kAtLeastAsUsual);
   }
   if (bytes) {
     costs[std::string(envs::kWeightBytes)] =
-        interpolation.Of(static_cast<double>(*bytes), saved, Saving);
+        interpolation.Of(static_cast<double>(*bytes), saved, Saving, Beyond::kAsProbed);
   }
 }
 

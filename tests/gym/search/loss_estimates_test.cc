@@ -44,6 +44,17 @@ TEST(LossEstimates, GrowFasterBeyondHalfOfTheChannels) {
   EXPECT_DOUBLE_EQ(loss.effects[0][2], 9 * 0.4);
 }
 
+TEST(LossEstimates, BeyondHalfOfTheChannelsAreAtLeastTheUsualOnes) {
+  const Decision group = {"group", {"1", "0.75", "0.5", "0.25"}, "density", {1, 0.75, 0.5, 0.25}};
+  const AdditiveCost loss =
+      LossOf({group, group, group},
+             {.probes = 3, .result = {{0, Lost(0, 0)}, {1, Lost(0.4, 0)}, {2, Lost(0.8, 0)}}});
+  // Half of the first group's channels do nothing; of the other half nothing is known.
+  EXPECT_EQ(loss.effects[0][2], 0);
+  EXPECT_DOUBLE_EQ(loss.effects[0][3], 8 * 0.4);
+  EXPECT_DOUBLE_EQ(loss.effects[2][3], 9 * 0.8);
+}
+
 TEST(LossEstimates, OfADecisionWithoutAProbeAreTheLargestOfItsKind) {
   const AdditiveCost loss = LossOf({kOtherLayer, kOtherLayer, kOtherLayer, kGroup},
                                    {.probes = 4, .result = {{0, Lost(0.2, 0)}, {1, Lost(0.4, 0)}}});
