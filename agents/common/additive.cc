@@ -193,11 +193,42 @@ Layer Extend(const Layer& layer, std::span<const AdditiveCost> costs, std::size_
   return all;
 }
 
+/// For each decision the least that it and those after it add to each sum.
+std::vector<std::vector<double>> LeastRest(std::span<const AdditiveCost> costs) {
+  const std::size_t decisions = costs[0].effects.size();
+  std::vector<std::vector<double>> rest(decisions + 1, std::vector<double>(costs.size(), 0.0));
+  for (std::size_t i = decisions; i-- > 0;) {
+    for (std::size_t m = 0; m < costs.size(); ++m) {
+      rest[i][m] = rest[i + 1][m] + *std::ranges::min_element(costs[m].effects[i]);
+    }
+  }
+  return rest;
+}
+
+/// Removes the partial sums that exceed a bound even with the least rest, unless all do.
+void DropBeyond(std::span<const double> bounds, std::span<const double> rest, Layer& layer) {
+  Layer within;
+  for (std::size_t k = 0; k < layer.values.size(); ++k) {
+    bool fits = true;
+    for (std::size_t m = 0; m < bounds.size(); ++m) {
+      fits = fits && layer.values[k][m] + rest[m] <= bounds[m];
+    }
+    if (!fits) continue;
+    within.values.push_back(layer.values[k]);
+    within.from.push_back(layer.from[k]);
+    within.choices.push_back(layer.choices[k]);
+  }
+  if (!within.values.empty()) layer = std::move(within);
+}
+
 }  // namespace
 
-AdditiveFront SolveAdditive(std::span<const AdditiveCost> costs, std::size_t most) {
+AdditiveFront SolveAdditive(std::span<const AdditiveCost> costs, std::size_t most,
+                            std::span<const double> bounds) {
   Check(!costs.empty() && most >= 2, "a front has sums and room for two");
+  Check(bounds.empty() || bounds.size() == costs.size(), "each sum has a bound");
   const std::size_t decisions = costs[0].effects.size();
+  const std::vector<std::vector<double>> rest = LeastRest(costs);
   AdditiveFront result;
   std::vector<Layer> layers(1);
   for (const AdditiveCost& cost : costs) {
@@ -206,6 +237,7 @@ AdditiveFront SolveAdditive(std::span<const AdditiveCost> costs, std::size_t mos
   }
   for (std::size_t i = 0; i < decisions; ++i) {
     Layer all = Extend(layers.back(), costs, i);
+    if (!bounds.empty()) DropBeyond(bounds, rest[i + 1], all);
     // Dropping dominated partial sums is exact: whatever choices follow, the dominating partial sum
     // with the same choices has a total at least as good.
     std::vector<std::size_t> front = SortedFront(all.values);

@@ -34,11 +34,12 @@ struct AdditiveFront {
 /// Computes the Pareto set by dynamic programming over the decisions, keeping the non-dominated
 /// partial sums; for two sums these are the solutions of the multiple-choice knapsack for every
 /// budget at once. Of equal values one assignment is kept. If there are more than `most` partial
-/// sums, an evenly spaced subset is kept. `costs` is not empty and fits one list of decisions;
-/// `most` >= 2.
-/// Source: G. L. Nemhauser and Z. Ullmann, "Discrete dynamic programming and capital allocation",
-/// 1969.
+/// sums, an evenly spaced subset is kept. `bounds`: of each sum the largest total of interest;
+/// empty if all are. Partial sums that cannot end within them are dropped, unless none can: then
+/// those that are kept lie close to each other where it matters. `costs` is not empty and fits one
+/// list of decisions; `most` >= 2. Source: G. L. Nemhauser and Z. Ullmann, "Discrete dynamic
+/// programming and capital allocation", 1969.
 [[nodiscard]] AdditiveFront SolveAdditive(std::span<const gym::AdditiveCost> costs,
-                                          std::size_t most);
+                                          std::size_t most, std::span<const double> bounds = {});
 
 }  // namespace msc::agents

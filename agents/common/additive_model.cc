@@ -1,7 +1,9 @@
 #include "agents/common/additive_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <string>
@@ -27,20 +29,37 @@ std::size_t Differing(const Assignment& a, const Assignment& b) {
 constexpr double kFar = 4;
 /// Weight of a factor of 1, relative to that of a result.
 constexpr double kTrust = 0.1;
+/// Largest expected excess over a limit, relative to it, that a front has.
+constexpr double kBeyondLimit = 0.25;
 /// Largest factor of an estimate.
 constexpr double kMostFactor = 5;
+/// Largest factor of what an estimate of a constraint, by its power, comes to.
+constexpr double kMostOfLimit = 20;
+/// Powers of sums that losses may be.
+constexpr std::array<double, 4> kPowers = {1, 0.7, 0.5, 0.35};
+/// Weight of a power of 1, for the square of the logarithm, relative to that of a result.
+constexpr double kTrustInPower = 0.3;
 
 /// What a trial tells of the factors of some parts: their sum, scaled, should be 1.
 struct Ratio {
   std::vector<double> parts;  ///< >= 0, by quantity: the estimate over the result
+  double of_limit = 0;        ///< the result over the limit
   double weight = 0;
 };
 
+/// Factors of parts, with the sum of the squares of what they leave. Where a result is far beyond
+/// the limit, they leave nothing if what they give is far beyond it, too.
+struct Factors {
+  std::vector<double> of;
+  double left = 0;
+};
+
 /// Returns the factors of `count` parts for which the sums of the scaled parts are nearest to 1, by
-/// the squares of their logarithms; few results leave factors near 1.
-std::vector<double> FactorsOf(std::span<const Ratio> ratios, std::size_t count) {
+/// the squares of their logarithms; few results leave factors near 1. All logarithms are those of
+/// the `power` of sums.
+Factors FactorsOf(std::span<const Ratio> ratios, std::size_t count, double power) {
   constexpr int kSweeps = 30;
-  const double most = std::log(kMostFactor);
+  const double most = std::log(kMostOfLimit) / power;
   std::vector<double> logs(count, 0.0);
   // Newton's method for one factor after another.
   for (int sweep = 0; sweep < kSweeps; ++sweep) {
@@ -57,8 +76,24 @@ std::vector<double> FactorsOf(std::span<const Ratio> ratios, std::size_t count) 
       logs[q] = std::clamp(logs[q] - slope / curvature, -most, most);
     }
   }
-  for (double& log : logs) log = std::exp(log);
-  return logs;
+  Factors factors;
+  for (const double log : logs) {
+    factors.of.push_back(std::exp(log));
+    factors.left += kTrust * power * power * log * log;
+  }
+  for (const Ratio& ratio : ratios) {
+    double log = power * std::log(std::inner_product(factors.of.begin(), factors.of.end(),
+                                                     ratio.parts.begin(), 0.0));
+    const double far = std::log((1 + kFar) / ratio.of_limit);
+    if (far < 0) log = std::min(log - far, 0.0);
+    factors.left += ratio.weight * log * log;
+  }
+  return factors;
+}
+
+/// Returns (1 + excess) to the 1 / power, less 1.
+double RootOf(double excess, double power) {
+  return power == 1 ? excess : std::pow(std::max(1 + excess, 0.0), 1 / power) - 1;
 }
 
 /// Results at assignments, each with its weight.
@@ -121,6 +156,29 @@ struct Quantities {
   std::vector<std::size_t> of;  ///< by decision
 };
 
+/// Returns what trials tell of the factors of an estimate, of which they are the `power`.
+std::vector<Ratio> RatiosOf(const Quantities& quantities, const gym::AdditiveCost& estimate,
+                            std::span<const Assignment* const> at, std::span<const double> values,
+                            double power) {
+  std::vector<Ratio> ratios;
+  for (std::size_t t = 0; t < at.size(); ++t) {
+    Ratio ratio{.parts = quantities.Parts(estimate, *at[t])};
+    const double expected = std::accumulate(ratio.parts.begin(), ratio.parts.end(), 0.0);
+    const double found = RootOf(values[t], power) - estimate.offset;
+    const double of_limit = 1 + values[t];
+    // Parts of both signs have no ratio, nor have numbers near the smallest of their type.
+    const bool same_sign =
+        std::ranges::all_of(ratio.parts, [&](double part) { return part * found >= 0; });
+    if (!same_sign || !std::isnormal(expected / found) || !(of_limit > 0)) continue;
+    for (double& part : ratio.parts) part /= found;
+    const double distance = std::log(of_limit);
+    ratio.of_limit = of_limit;
+    ratio.weight = 1 / (1 + distance * distance);
+    ratios.push_back(std::move(ratio));
+  }
+  return ratios;
+}
+
 }  // namespace
 
 gym::AdditiveCost ScaledToResults(std::span<const gym::Decision> decisions,
@@ -159,27 +217,23 @@ gym::AdditiveCost ScaledToResults(std::span<const gym::Decision> decisions,
   return quantities.Scaled(estimate, factors);
 }
 
-gym::AdditiveCost ScaledNearLimit(std::span<const gym::Decision> decisions,
-                                  const gym::AdditiveCost& estimate,
-                                  std::span<const Assignment* const> at,
-                                  std::span<const double> values) {
+LimitEstimate ScaledNearLimit(std::span<const gym::Decision> decisions,
+                              const gym::AdditiveCost& estimate,
+                              std::span<const Assignment* const> at,
+                              std::span<const double> values) {
+  LimitEstimate best;
+  double least = std::numeric_limits<double>::infinity();
   const Quantities quantities(decisions);
-  std::vector<Ratio> ratios;
-  for (std::size_t t = 0; t < at.size(); ++t) {
-    Ratio ratio{.parts = quantities.Parts(estimate, *at[t])};
-    const double expected = std::accumulate(ratio.parts.begin(), ratio.parts.end(), 0.0);
-    const double found = values[t] - estimate.offset;
-    const double of_limit = 1 + values[t];
-    // Parts of both signs have no ratio, nor have numbers near the smallest of their type.
-    const bool same_sign =
-        std::ranges::all_of(ratio.parts, [&](double part) { return part * found >= 0; });
-    if (!same_sign || !std::isnormal(expected / found) || !(of_limit > 0)) continue;
-    for (double& part : ratio.parts) part /= found;
-    const double distance = std::log(of_limit);
-    ratio.weight = 1 / (1 + distance * distance);
-    ratios.push_back(std::move(ratio));
+  for (const double power : kPowers) {
+    const std::vector<Ratio> ratios = RatiosOf(quantities, estimate, at, values, power);
+    const Factors factors = FactorsOf(ratios, quantities.count, power);
+    const double log = std::log(power);
+    const double left = factors.left + kTrustInPower * log * log;
+    if (left >= least) continue;
+    least = left;
+    best = {.cost = quantities.Scaled(estimate, factors.of), .power = power};
   }
-  return quantities.Scaled(estimate, FactorsOf(ratios, quantities.count));
+  return best;
 }
 
 AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& history)
@@ -218,9 +272,15 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
       costs_.push_back(FitAdditive(setup.decisions, best.assignment, at, values, weights));
       continue;
     }
-    gym::AdditiveCost expected =
-        k < objectives_ ? ScaledToResults(setup.decisions, setup.estimates[k], at, values)
-                        : ScaledNearLimit(setup.decisions, setup.estimates[k], at, values);
+    gym::AdditiveCost expected;
+    if (k < objectives_) {
+      expected = ScaledToResults(setup.decisions, setup.estimates[k], at, values);
+    } else {
+      LimitEstimate scaled = ScaledNearLimit(setup.decisions, setup.estimates[k], at, values);
+      expected = std::move(scaled.cost);
+      powers_.push_back(scaled.power);
+      for (double& value : values) value = RootOf(value, scaled.power);
+    }
     estimates_.push_back(expected);
     const gym::AdditiveCost rest = FitRest(setup.decisions, best.assignment, {at, values, weights},
                                            expected, k >= objectives_);
@@ -234,16 +294,21 @@ AdditiveModel::AdditiveModel(const gym::AgentSetup& setup, const History& histor
   }
 }
 
+double AdditiveModel::AsSum(std::size_t constraint, double excess) const {
+  return powers_.empty() ? excess : RootOf(excess, powers_[constraint]);
+}
+
 TrialResult AdditiveModel::Expect(const Assignment& assignment) const {
   // A sum that meets a limit exactly must not exceed it by rounding.
   constexpr double kRounding = 1e-9;
   TrialResult told;
   told.assignment = assignment;
   for (std::size_t k = 0; k < costs_.size(); ++k) {
-    const double value = ValueOf(costs_[k], assignment);
+    double value = ValueOf(costs_[k], assignment);
     if (k < objectives_) {
       told.objectives.push_back(value);
     } else {
+      if (!powers_.empty()) value = RootOf(value, 1 / powers_[k - objectives_]);
       told.constraints.push_back(value);
       told.violation += value > kRounding ? value : 0;
     }
@@ -263,8 +328,11 @@ AdditiveModel::ExpectedFront AdditiveModel::Front(std::size_t most) const {
   ExpectedFront front;
   std::set<Assignment> members;
   const auto solve = [&](std::span<const gym::AdditiveCost> sums) {
+    std::vector<double> bounds(sums.size(), std::numeric_limits<double>::infinity());
+    const auto constraints = static_cast<std::ptrdiff_t>(costs_.size() - objectives_);
+    std::fill(bounds.end() - constraints, bounds.end(), kBeyondLimit);
     const AdditiveFront solved =
-        SolveAdditive(sums, sums.size() > 2 ? std::min(most, kMostOfMany) : most);
+        SolveAdditive(sums, sums.size() > 2 ? std::min(most, kMostOfMany) : most, bounds);
     front.exact = front.exact && solved.exact;
     members.insert(solved.assignments.begin(), solved.assignments.end());
   };

@@ -207,7 +207,7 @@ Expectation MakeExpectation(const gym::AgentSetup& setup,
     std::vector<double> excesses;
     for (const TrialResult* told : points.trials) {
       // A failed trial counts as exceeding each limit by 100 %.
-      excesses.push_back(told->failed ? 1 : told->constraints[c]);
+      excesses.push_back(model.AsSum(c, told->failed ? 1 : told->constraints[c]));
     }
     expectation.limits.emplace_back(setup.decisions, points.at, excesses,
                                     relevance(setup.objectives + c),
