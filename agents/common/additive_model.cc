@@ -91,9 +91,11 @@ Factors FactorsOf(std::span<const Ratio> ratios, std::size_t count, double power
   return factors;
 }
 
-/// Returns (1 + excess) to the 1 / power, less 1.
+/// Returns (1 + excess) to the 1 / power, less 1; finite.
 double RootOf(double excess, double power) {
-  return power == 1 ? excess : std::pow(std::max(1 + excess, 0.0), 1 / power) - 1;
+  constexpr double kMost = 1e100;
+  if (power == 1) return excess;
+  return std::min(std::pow(std::max(1 + excess, 0.0), 1 / power), kMost) - 1;
 }
 
 /// Results at assignments, each with its weight.
@@ -221,10 +223,13 @@ LimitEstimate ScaledNearLimit(std::span<const gym::Decision> decisions,
                               const gym::AdditiveCost& estimate,
                               std::span<const Assignment* const> at,
                               std::span<const double> values) {
-  LimitEstimate best;
+  LimitEstimate best{.cost = estimate};
   double least = std::numeric_limits<double>::infinity();
   const Quantities quantities(decisions);
+  // Only of what is 0 without compression, as losses are, a power may add up.
+  const bool starts_at_zero = std::abs(estimate.offset + 1) < 1e-9;
   for (const double power : kPowers) {
+    if (power != 1 && !starts_at_zero) break;
     const std::vector<Ratio> ratios = RatiosOf(quantities, estimate, at, values, power);
     const Factors factors = FactorsOf(ratios, quantities.count, power);
     const double log = std::log(power);

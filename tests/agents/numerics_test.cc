@@ -416,6 +416,17 @@ TEST(ScaledNearLimit, FindsThatALossIsAPowerOfASum) {
   EXPECT_NEAR(alone, 0.8, 0.2) << "what the last layer comes to";
 }
 
+TEST(ScaledNearLimit, TakesNoPowerOfWhatIsNotZeroAtFirst) {
+  // A limit of the time, at half of f32's: the offset is 1, and results are as far off as before.
+  const std::vector<gym::Decision> decisions(3, {"a", {"f32", "int8"}, "bits", {32, 8}});
+  const AdditiveCost estimate{.offset = 1, .effects = {{0, -0.9}, {0, -0.1}, {0, -0.01}}};
+  const std::vector<Assignment> tried = {{0, 0, 0}, {1, 1, 1}, {0, 1, 1}, {0, 0, 1}};
+  const std::vector<double> values = {1, -0.2, 0.2, 0.5};
+  std::vector<const Assignment*> at;
+  for (const Assignment& each : tried) at.push_back(&each);
+  EXPECT_EQ(ScaledNearLimit(decisions, estimate, at, values).power, 1);
+}
+
 TEST(Estimates, AreWhatIlpAndAutoBeginWith) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     Rng rng(seed);
