@@ -35,10 +35,12 @@ struct AdditiveFront {
 /// partial sums; for two sums these are the solutions of the multiple-choice knapsack for every
 /// budget at once. Of equal values one assignment is kept. If there are more than `most` partial
 /// sums, an evenly spaced subset is kept. `bounds`: of each sum the largest total of interest;
-/// empty if all are. Partial sums that cannot end within them are dropped, unless none can: then
-/// those that are kept lie close to each other where it matters. `costs` is not empty and fits one
-/// list of decisions; `most` >= 2. Source: G. L. Nemhauser and Z. Ullmann, "Discrete dynamic
-/// programming and capital allocation", 1969.
+/// empty if all are. Partial sums that cannot end within the bounds are dropped, so that those kept
+/// lie closer to each other; if none can, all are of interest. `costs` is not empty and fits one
+/// list of decisions; `most` >= 2.
+///
+/// Source: G. L. Nemhauser and Z. Ullmann, "Discrete dynamic programming and capital allocation",
+/// 1969.
 [[nodiscard]] AdditiveFront SolveAdditive(std::span<const gym::AdditiveCost> costs,
                                           std::size_t most, std::span<const double> bounds = {});
 
