@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "agents/common/amounts.h"
 #include "agents/common/method.h"
 #include "agents/common/ranking.h"
 
@@ -38,8 +39,11 @@ class AnnealingMethod final : public Method {
       }
       gym::Assignment neighbour = current_->assignment;
       const std::size_t place = rng.Below(neighbour.size());
-      const std::uint64_t choices = setup_.decisions[place].choices.size();
-      if (choices > 1) {
+      const gym::Decision& decision = setup_.decisions[place];
+      const std::uint64_t choices = decision.choices.size();
+      if (const auto next = DrawNextAmount(decision, neighbour[place], rng)) {
+        neighbour[place] = *next;
+      } else if (choices > 1) {
         // A step of 1 to choices - 1, modulo the number of choices, reaches each other choice
         // equally often.
         const std::uint64_t step = 1 + rng.Below(choices - 1);

@@ -71,7 +71,7 @@ class AutoMethod final : public Method {
 }  // namespace
 
 std::unique_ptr<gym::Agent> MakeAutoAgent(const gym::AgentSetup& setup) {
-  return MakeRoundAgent(setup, kRound, std::make_unique<AutoMethod>(setup), Rounds::kGrowing);
+  return MakeRoundAgent(setup, kRound, std::make_unique<AutoMethod>(setup), RoundsFor(setup));
 }
 
 }  // namespace msc::agents

@@ -23,4 +23,24 @@ std::vector<double> PlacesOf(const gym::Decision& decision) {
   return places;
 }
 
+std::optional<std::int32_t> DrawNextAmount(const gym::Decision& decision, std::int32_t from,
+                                           Rng& rng) {
+  if (!decision.ordinal()) return std::nullopt;
+  const std::uint64_t draw = rng.Below(8);
+  if (draw >= 6) return std::nullopt;
+  const bool up = draw % 2 == 0;
+  const std::vector<double>& values = decision.values;
+  const double own = values[static_cast<std::size_t>(from)];
+  std::optional<std::size_t> larger;
+  std::optional<std::size_t> smaller;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] > own && (!larger || values[i] < values[*larger])) larger = i;
+    if (values[i] < own && (!smaller || values[i] > values[*smaller])) smaller = i;
+  }
+  const std::optional<std::size_t> next =
+      up ? (larger ? larger : smaller) : (smaller ? smaller : larger);
+  if (!next) return std::nullopt;
+  return static_cast<std::int32_t>(*next);
+}
+
 }  // namespace msc::agents

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "compiler/base/rng.h"
 #include "gym/core/decision.h"
 
 namespace msc::agents {
@@ -13,5 +16,11 @@ namespace msc::agents {
 /// takes each step as about equally important. The other is the amount itself, by its logarithm if
 /// all amounts are positive: effects of sizes, densities and bits are mostly in proportion.
 [[nodiscard]] std::vector<double> PlacesOf(const gym::Decision& decision);
+
+/// Returns in three of four draws the choice of the next larger or the next smaller amount than
+/// that of choice `from`, at the least and the largest amount the only one of them. Nothing in the
+/// other draws, for the caller to draw from all choices, and nothing, without a draw, for names.
+[[nodiscard]] std::optional<std::int32_t> DrawNextAmount(const gym::Decision& decision,
+                                                         std::int32_t from, Rng& rng);
 
 }  // namespace msc::agents

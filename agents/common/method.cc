@@ -120,6 +120,14 @@ Assignment NextLegal(const gym::AgentSetup& setup, Assignment assignment) {
   return gym::MakeLegal(setup.mask, Assignment(assignment.size(), 0));
 }
 
+bool SeeksLeast(const gym::AgentSetup& setup) {
+  return setup.objectives == 1 && setup.constraints == 0;
+}
+
+Rounds RoundsFor(const gym::AgentSetup& setup) {
+  return SeeksLeast(setup) ? Rounds::kGrowingSlowly : Rounds::kGrowing;
+}
+
 namespace {
 
 class RoundAgent final : public gym::Agent {
@@ -146,8 +154,9 @@ class RoundAgent final : public gym::Agent {
 
   [[nodiscard]] std::size_t SizeFrom(std::uint64_t start) const {
     if (rounds_ == Rounds::kEqual) return size_;
+    const std::uint64_t known_per_trial = rounds_ == Rounds::kGrowing ? 8 : 32;
     return static_cast<std::size_t>(
-        std::clamp<std::uint64_t>(start / kKnownPerTrial, 1, std::uint64_t{size_}));
+        std::clamp<std::uint64_t>(start / known_per_trial, 1, std::uint64_t{size_}));
   }
 
   [[nodiscard]] Round RoundOf(std::uint64_t trial) const {
@@ -209,8 +218,6 @@ class RoundAgent final : public gym::Agent {
     return {proposals_.begin() + static_cast<std::ptrdiff_t>(from),
             proposals_.begin() + static_cast<std::ptrdiff_t>(from + size)};
   }
-
-  static constexpr std::uint64_t kKnownPerTrial = 8;
 
   std::size_t size_;
   Rounds rounds_;

@@ -114,7 +114,16 @@ enum class Rounds {
   /// An eighth of the number of earlier trials, at least one, at most the size given. Proposals of
   /// one round cannot use each other's results, which costs more while results are few.
   kGrowing,
+  /// The same with a part in 32.
+  kGrowingSlowly,
 };
+
+/// Returns whether the search is for one best answer without limits.
+[[nodiscard]] bool SeeksLeast(const gym::AgentSetup& setup);
+/// Returns the sizes of rounds for an agent that models results. Where one best answer is sought,
+/// rounds of half a dozen proposals need a third more trials to come as near to it
+/// (benchmarks/agents/outside); limits and fronts gain nothing from smaller rounds.
+[[nodiscard]] Rounds RoundsFor(const gym::AgentSetup& setup);
 
 /// Makes an agent that asks `method` for at most `round` proposals at a time. Random proposals fill
 /// a draft that the method leaves short, until the space is exhausted.

@@ -332,9 +332,9 @@ std::vector<Prediction> GaussianProcess::Predict(std::span<const Assignment* con
     // bound keeps the deviation positive, as it is a divisor later.
     const double before =
         1 - state.kernel.linear * state.kernel.pooled * (1 - arma::dot(given.col(i), alike.col(i)));
-    const double variance = before - arma::dot(white.col(i), white.col(i));
-    predictions.push_back(
-        {state.mean + state.scale * means(i), state.scale * std::sqrt(std::max(variance, 1e-12))});
+    const double known = arma::dot(white.col(i), white.col(i));
+    const double variance = std::max(before - known, 1e-12) + state.kernel.noise;
+    predictions.push_back({state.mean + state.scale * means(i), state.scale * std::sqrt(variance)});
   }
   return predictions;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "agents/common/additive_model.h"
+#include "agents/common/amounts.h"
 #include "agents/common/mixed_radix.h"
 #include "agents/common/ranking.h"
 #include "agents/gp/gp_method.h"
@@ -34,12 +35,6 @@ constexpr double kLogHalf = -0.6931471805599453;
 
 bool SeeksFront(const gym::AgentSetup& setup) {
   return setup.objectives > 1 && setup.constraints == 0;
-}
-
-/// Returns whether the search is for one best answer without limits. Its objective is modelled by a
-/// MixedProcess, and failures by another one.
-bool SeeksLeast(const gym::AgentSetup& setup) {
-  return setup.objectives == 1 && setup.constraints == 0;
 }
 
 /// Returns how many trials are needed before a process is fitted. Where nothing is known, the first
@@ -174,6 +169,7 @@ std::optional<MixedProcess> SuccessOf(const gym::AgentSetup& setup, const Points
 /// Returns the shapes of processes that take turns. Where one best answer is sought, two kernels
 /// do: a search with one of them alone stays near a local optimum longer.
 std::vector<Shape> ShapesOf(const gym::AgentSetup& setup) {
+  // The objective is modelled by a MixedProcess, too, and failures by another one.
   if (SeeksLeast(setup)) return {Shape::kMixed, Shape::kAsTheyAre};
   // Searches for one best answer under limits took longer with logarithms
   // (benchmarks/agents/compare).
@@ -289,8 +285,8 @@ std::vector<double> LogSuccesses(const MixedProcess& success,
 /// Only the probability counts while no feasible answer is known. Under constraints the criterion
 /// is the first objective for three proposals in four and the hypervolume for the fourth; without
 /// constraints it is the hypervolume if there are several objectives. Where trials fail, the
-/// probability of success counts thrice: improvements are expected most where nothing is known,
-/// which is also where each try fails in large invalid regions.
+/// probability of success counts more than once: improvements are expected most where nothing is
+/// known, which is also where each try fails in large invalid regions.
 std::vector<double> LogGains(const gym::AgentSetup& setup, const Expectation& expectation,
                              const std::vector<const Assignment*>& at,
                              const std::vector<double>& worst_objectives, std::uint64_t trial) {
@@ -300,7 +296,7 @@ std::vector<double> LogGains(const gym::AgentSetup& setup, const Expectation& ex
     gains = one ? LogImprovements(expectation, at) : LogVolumes(expectation, at, worst_objectives);
   }
   if (expectation.success) {
-    constexpr double kCaution = 3;
+    constexpr double kCaution = 1.5;
     const std::vector<double> chances = LogSuccesses(*expectation.success, at);
     for (std::size_t i = 0; i < at.size(); ++i) gains[i] += kCaution * chances[i];
   }
@@ -373,7 +369,9 @@ std::vector<Assignment> Candidates(const gym::AgentSetup& setup, const Draft& dr
     Assignment mutant = elite[rng.Below(elite.size())]->assignment;
     for (std::uint64_t changed = 1 + rng.Below(4); changed > 0; --changed) {
       const std::size_t place = rng.Below(mutant.size());
-      mutant[place] = static_cast<std::int32_t>(rng.Below(setup.decisions[place].choices.size()));
+      const gym::Decision& decision = setup.decisions[place];
+      const auto next = DrawNextAmount(decision, mutant[place], rng);
+      mutant[place] = next ? *next : static_cast<std::int32_t>(rng.Below(decision.choices.size()));
     }
     add(gym::MakeLegal(setup.mask, std::move(mutant)));
   }
@@ -478,7 +476,7 @@ std::unique_ptr<Method> MakeGpMethod(const gym::AgentSetup& setup) {
 
 std::unique_ptr<gym::Agent> MakeGpAgent(const gym::AgentSetup& setup) {
   constexpr std::size_t kRound = 4;
-  return MakeRoundAgent(setup, kRound, MakeGpMethod(setup), Rounds::kGrowing);
+  return MakeRoundAgent(setup, kRound, MakeGpMethod(setup), RoundsFor(setup));
 }
 
 }  // namespace msc::agents

@@ -115,8 +115,10 @@ std::vector<Prediction> MixedProcess::Predict(std::span<const Assignment* const>
   std::vector<Prediction> predictions;
   for (arma::uword i = 0; i < means.n_elem; ++i) {
     // Rounding may make the difference negative; the lower bound keeps the deviation positive, as
-    // it is a divisor later.
-    const double variance = std::max(1 - arma::dot(white.col(i), white.col(i)), 1e-12);
+    // it is a divisor later. What the kernel takes for noise is mostly the point's own value, which
+    // its neighbours do not tell: without it, the rest of a good region would look explored.
+    const double known = arma::dot(white.col(i), white.col(i));
+    const double variance = std::max(1 - known, 1e-12) + state.kernel.noise;
     predictions.push_back({state.mean + state.scale * means(i), state.scale * std::sqrt(variance)});
   }
   return predictions;

@@ -11,8 +11,9 @@
 namespace msc::agents {
 
 /// A density over assignments: a weighted mixture of one kernel per centre and a uniform density of
-/// weight 1. A kernel keeps each decision at its centre with probability 1 - bandwidth and draws it
-/// uniformly otherwise, all decisions independently.
+/// weight 1. A kernel draws each decision uniformly with probability `bandwidth` and near its
+/// centre otherwise, all decisions independently. Near is the choice of the centre itself for
+/// names, and for amounts a normal density over their places whose deviation is one step.
 class Parzen {
  public:
   /// A centre, which outlives the density, and its weight > 0.
@@ -34,9 +35,11 @@ class Parzen {
   std::vector<double> log_weights_;
   double total_ = 1;  ///< sum of all weights, that of the uniform part included
   double bandwidth_;
-  double uniform_ = 0;         ///< log density of the uniform part
-  double differing_ = 0;       ///< log density of a kernel if every decision differs
-  std::vector<double> gains_;  ///< what each decision that agrees adds to differing_
+  double uniform_ = 0;  ///< log density of the uniform part
+  /// For a centre of each choice, the density near it of all choices, by decision; empty for names.
+  std::vector<std::vector<std::vector<double>>> near_;
+  /// For a centre of each choice, the log density of its kernel at all choices, by decision.
+  std::vector<std::vector<std::vector<double>>> logs_;
 };
 
 }  // namespace msc::agents

@@ -2,13 +2,16 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "agents/gp/gp_agent.h"
 #include "agents/gp/mixed_process.h"
+#include "agents/tpe/tpe_agent.h"
 
 namespace msc::agents {
 namespace {
@@ -24,6 +27,32 @@ TEST(PlacesOf, AreTheMeanOfRankAndLogarithm) {
   // With an amount of 0 there are no logarithms.
   EXPECT_EQ(PlacesOf({"a", {"x", "y", "z"}, "share", {0, 0.25, 1}}),
             (std::vector<double>{0, 0.375, 1}));
+}
+
+TEST(DrawNextAmount, IsTheNextOneInThreeOfFourDraws) {
+  const Decision decision{"a", {"w", "x", "y", "z", "v"}, "bits", {8, 2, 4, 2, 16}};
+  Rng rng(3);
+  std::map<std::optional<std::int32_t>, int> from_four;
+  std::map<std::optional<std::int32_t>, int> from_largest;
+  constexpr int kDraws = 4000;
+  for (int i = 0; i < kDraws; ++i) {
+    ++from_four[DrawNextAmount(decision, 2, rng)];
+    ++from_largest[DrawNextAmount(decision, 4, rng)];
+  }
+  ASSERT_EQ(from_four.size(), 3U);
+  EXPECT_NEAR(from_four[std::nullopt], kDraws / 4, 200);
+  EXPECT_NEAR(from_four[0], 3 * kDraws / 8, 200);  // 8
+  EXPECT_NEAR(from_four[1], 3 * kDraws / 8, 200);  // 2, the first of two
+  ASSERT_EQ(from_largest.size(), 2U);
+  EXPECT_NEAR(from_largest[0], 3 * kDraws / 4, 200);
+}
+
+TEST(DrawNextAmount, DrawsNothingForNames) {
+  Rng rng(3);
+  Rng same(3);
+  EXPECT_EQ(DrawNextAmount({"a", {"x", "y"}}, 0, rng), std::nullopt);
+  EXPECT_EQ(rng.Below(1000), same.Below(1000));
+  EXPECT_EQ(DrawNextAmount({"a", {"x", "y"}, "bits", {8, 8}}, 0, rng), std::nullopt);
 }
 
 /// Returns decisions of 12 choices: shuffled powers of two, or names only.
@@ -57,9 +86,12 @@ struct Search {
   int failures = 0;
 };
 
+using MakeAgent = std::unique_ptr<gym::Agent> (*)(const gym::AgentSetup& setup);
+
 /// Makes `trials` trials; those whose first decision has an amount of 2^8 or more fail if `fails`.
-Search Minimize(bool told, bool fails, std::uint64_t seed, std::uint64_t trials = 40) {
-  const auto agent = MakeGpAgent({.decisions = Shuffled(3, told), .seed = seed});
+Search Minimize(bool told, bool fails, std::uint64_t seed, std::uint64_t trials = 40,
+                MakeAgent make = MakeGpAgent) {
+  const auto agent = make({.decisions = Shuffled(3, told), .seed = seed});
   Search search;
   std::uint64_t trial = 0;
   while (trial < trials) {
@@ -88,6 +120,16 @@ TEST(GpAgent, FindsTheBottomOfABowlSoonerIfItKnowsTheOrder) {
   }
   EXPECT_LE(told, 5 * 3.0);  // 1 is the bottom
   EXPECT_LT(told, untold);
+}
+
+TEST(TpeAgent, ComesNearerToTheBottomOfABowlIfItKnowsTheOrder) {
+  double told = 0;
+  double untold = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    told += Minimize(true, false, seed, 60, MakeTpeAgent).best;
+    untold += Minimize(false, false, seed, 60, MakeTpeAgent).best;
+  }
+  EXPECT_LT(told, 0.8 * untold);
 }
 
 TEST(GpAgent, AvoidsAmountsThatFail) {

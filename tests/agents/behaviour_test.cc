@@ -301,19 +301,20 @@ TEST(Auto, FollowsProcessesFirstAndTpeAndEvolutionBeyond200Trials) {
   setup.first_trial = known.size();
   History history;
   for (const TrialResult& told : known) history.Add(told);
-  // Of 16 one is the process's, eight are TPE's and the others evolution's.
-  Draft draft(setup, history, known.size(), 16);
+  // Of seven, a part in 32 of 240, one is the process's, three are TPE's and the others
+  // evolution's.
+  Draft draft(setup, history, known.size(), 7);
   std::size_t part = 1;
   for (const auto& method : {MakeGpMethod(setup), MakeTpeMethod(setup, Goodness::kBest),
                              MakeEvolutionMethod(setup, Selection::kBest)}) {
     method->Learn(history, known);
     const PartOfDraft room(draft, part);
     method->Propose(draft);
-    part = 8;
+    part = 3;
   }
   const auto agent = Make("auto", setup);
   agent->Tell(known);
-  EXPECT_EQ(agent->Ask(known.size(), 16), draft.proposals());
+  EXPECT_EQ(agent->Ask(known.size(), 7), draft.proposals());
 }
 
 }  // namespace

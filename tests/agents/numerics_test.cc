@@ -52,6 +52,31 @@ TEST(Parzen, IsADensity) {
   EXPECT_NEAR(sum, 1.0, 1e-12);
 }
 
+/// A decision about amounts beside one about names.
+const std::vector<Decision> kWithAmounts = {{"tile", {"a", "b", "c", "d"}, "tile", {8, 1, 2, 4}},
+                                            {"kind", {"x", "y"}}};
+
+TEST(Parzen, DrawsAmountsNearTheCentre) {
+  const Assignment centre = {1, 0};
+  const std::vector<Parzen::Centre> centres = {{&centre, 3}};
+  const Parzen parzen(kWithAmounts, centres, 0.3);
+  std::map<Assignment, int> counts;
+  Rng rng(12);
+  constexpr int kDraws = 20000;
+  for (int i = 0; i < kDraws; ++i) ++counts[parzen.Draw(rng)];
+  double sum = 0;
+  for (const Assignment& assignment : All(kWithAmounts)) {
+    const double p = std::exp(parzen.LogDensity(assignment));
+    sum += p;
+    EXPECT_NEAR(counts[assignment], kDraws * p, 5 * std::sqrt(kDraws * p) + 1);
+  }
+  EXPECT_NEAR(sum, 1.0, 1e-12);
+  // From 1 on the amounts are 1, 2, 4, 8.
+  EXPECT_GT(parzen.LogDensity({1, 0}), parzen.LogDensity({2, 0}));
+  EXPECT_GT(parzen.LogDensity({2, 0}), parzen.LogDensity({3, 0}));
+  EXPECT_GT(parzen.LogDensity({3, 0}), parzen.LogDensity({0, 0}));
+}
+
 TEST(Parzen, DrawsWhatItsDensitySays) {
   const auto all = All(kDecisions);
   const std::vector<Parzen::Centre> centres = {{&all[3], 0.5}, {&all[17], 2}};
