@@ -39,6 +39,13 @@ bool FoldIntoNextLayer(Graph& graph);
 /// have windows of zeros only.
 bool FoldPadding(Graph& graph);
 
+/// Makes the targets of Reshape constant that are sizes and dimensions put together, as of
+/// x.view(x.size(0), -1): a dimension that stays where it is becomes 0, and one other that is not
+/// known becomes -1 (ONNX operator page Reshape-14). Reads Shape, Gather, Slice, Squeeze,
+/// Unsqueeze, Concat, Identity and Cast. Leaves targets with other arithmetic, or with two
+/// dimensions that change their place, alone.
+bool FixReshapeTargets(Graph& graph);
+
 /// Removes nodes and constants on which no graph output depends. Keeps graph inputs.
 bool RemoveDeadCode(Graph& graph);
 

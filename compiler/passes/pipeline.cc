@@ -30,6 +30,7 @@ std::vector<Pass> CanonicalPasses() {
   return {
       {"remove_identities", RemoveIdentities},
       {"fold_constants", FoldConstants},
+      {"fix_reshape_targets", FixReshapeTargets},
       {"lift_integer_layers", LiftIntegerLayers},
       {"lift_vector_products", LiftVectorProducts},
       {"recognize_lookups", RecognizeLookups},
