@@ -56,7 +56,7 @@ Result<Strategy> TrainStrategy(const Graph& canonical, const Strategy& strategy,
   TrainJob job;
   job.student = &student.program;
   job.teacher = &teacher;
-  job.settings = SettingsOf(plan, canonical, samples.count(), run.threads);
+  job.settings = SettingsOf(plan, canonical, samples.count(), run.Cores());
   job.forms = forms;
   job.train = {.inputs = all.data()};
   TrainState state;

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/_fake_quantize_learnable_per_tensor_affine.h>
 #include <ATen/ops/abs.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/amax.h>
@@ -26,6 +25,7 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/hardswish.h>
+#include <ATen/ops/hardtanh.h>
 #include <ATen/ops/index_select.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/leaky_relu.h>
@@ -51,7 +51,8 @@
 #include <ATen/ops/sub.h>
 #include <ATen/ops/sum.h>
 #include <ATen/ops/tanh.h>
-#include <ATen/ops/where.h>
+
+#include "compiler/compress/distill/torch/fake_quantize.h"
 
 namespace msc::detail {
 namespace {
@@ -164,12 +165,15 @@ Tensor LayerNorm(const TrainOp& op, const Slots& slots) {
 }
 
 Tensor PRelu(const TrainOp& op, const Slots& slots) {
+  // The gradients of `where` take three times as long.
   const Tensor& x = In(op, slots);
-  return at::where(x.lt(0), x * In(op, slots, 1), x);
+  const Tensor positive = at::relu(x);
+  return positive + In(op, slots, 1) * (x - positive);
 }
 
 Tensor Clip(const TrainOp& op, const Slots& slots) {
-  return at::clamp(In(op, slots), at::Scalar(op.reals[0]), at::Scalar(op.reals[1]));
+  // The gradient of `clamp` takes six times as long.
+  return at::hardtanh(In(op, slots), at::Scalar(op.reals[0]), at::Scalar(op.reals[1]));
 }
 
 Tensor HardSigmoid(const TrainOp& op, const Slots& slots) {
@@ -234,27 +238,23 @@ Tensor Slice(const TrainOp& op, const Slots& slots) {
   return y;
 }
 
+Levels LevelsOf(std::int64_t zero_point, std::int64_t least, std::int64_t most, double reach) {
+  return {static_cast<double>(least - zero_point), static_cast<double>(most - zero_point), reach};
+}
+
 /// Fake quantization of an activation, with LSQ's gradients, scaled by 1 / sqrt(elements * most).
 Tensor Quantize(const TrainOp& op, const Slots& slots) {
   const Tensor& x = In(op, slots);
   const double scale =
       1 / std::sqrt(static_cast<double>(x.numel()) * static_cast<double>(op.ints[2]));
-  return at::_fake_quantize_learnable_per_tensor_affine(
-      x, In(op, slots, 1).reshape({1}), at::full({1}, static_cast<double>(op.ints[0]), x.options()),
-      op.ints[1], op.ints[2], scale);
+  return FakeQuantize(x, In(op, slots, 1), LevelsOf(op.ints[0], op.ints[1], op.ints[2], 0.5), 0,
+                      scale);
 }
 
-/// Fake quantization of weights. Divides, as QuantizeLinear and the export of weights do, so that
-/// it rounds as they do. Training::Update scales the step's gradient.
+/// Fake quantization of weights. Training::Update scales the step's gradient.
 Tensor QuantizeWeights(const TrainOp& op, const Slots& slots) {
-  const Tensor& w = In(op, slots);
-  Ints shape(static_cast<std::size_t>(w.dim()), 1);
-  shape[static_cast<std::size_t>(op.ints[0])] = -1;
-  const Tensor step = In(op, slots, 1).reshape(shape);
-  const Tensor steps = at::clamp(w / step, at::Scalar(op.ints[1]), at::Scalar(op.ints[2]));
-  // Rounding has no useful gradient, so it is passed on unchanged (straight-through estimator); the
-  // step gets the gradient of LSQ (arXiv 1902.08153, equation 3).
-  return (steps + (at::round(steps) - steps).detach()) * step;
+  return FakeQuantize(In(op, slots), In(op, slots, 1), LevelsOf(0, op.ints[1], op.ints[2], 0),
+                      op.ints[0]);
 }
 
 /// Fake quantization of a bias. It has 32 bits, so nothing is clipped.
