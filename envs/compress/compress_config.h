@@ -21,6 +21,8 @@ struct CompressConfig {
   std::int64_t pieces = 1;
   std::int64_t schedules = 0;  ///< number of most expensive kernels to schedule
   RecipeConfig distill = {};
+  /// Largest part of the trials' time in which the best are trained; 0 = every trial decides.
+  double train_share = 0;
   bool operator==(const CompressConfig&) const = default;
   static void Fields(auto& self, auto& visit) {
     visit(
@@ -37,6 +39,11 @@ struct CompressConfig {
           "the chosen schedule is impossible gets the default",
           Within{0, 1e6});
     visit("distill", self.distill, "training recipes to choose from");
+    visit("train_share", self.train_share,
+          "largest part of the trials' time for training: the search then trains only trials that "
+          "may become the best, by the first choices of `distill` with the most epochs; 0 = "
+          "training is decided for every trial, like all else",
+          Within{0, 0.9});
   }
 };
 

@@ -250,7 +250,7 @@ void AddTargetAnchors(const Choices& choices, const Order& order, const LayerCho
 }
 
 NamedAssignments AnchorsOf(const Choices& choices, const Order& order,
-                           const std::vector<std::int64_t>& bits) {
+                           const std::vector<std::int64_t>& bits, bool trains) {
   // The lossless baseline comes first: a search then has a feasible answer from its first trial.
   NamedAssignments anchors;
   const auto add = [&](std::string name, const Baseline& baseline) {
@@ -264,7 +264,7 @@ NamedAssignments AnchorsOf(const Choices& choices, const Order& order,
     add("0.5 " + ChoiceName(choice), {choice, 0.5});
   }
   const LayerChoice narrow{Precision::kInt8, bits.front()};
-  if (!choices.recipes.decisions().empty()) {
+  if (trains) {
     const std::vector<std::string>& epochs = choices.recipes.decisions()[0].choices;
     add("0.5 " + ChoiceName(narrow) + ", " + epochs.back(),
         {.layer = narrow, .density = 0.5, .epochs = static_cast<std::int32_t>(epochs.size()) - 1});
@@ -279,7 +279,8 @@ class CompressProblem final : public StrategyProblem {
       : StrategyProblem(kId, context),
         quantize_(context),
         choices_(context),
-        order_(OrderOf(choices_, *context.graph)) {}
+        order_(OrderOf(choices_, *context.graph)),
+        trains_best_(context.compress.train_share > 0) {}
 
  private:
   [[nodiscard]] gym::PriorKnowledge OwnPrior() const override {
@@ -294,7 +295,8 @@ class CompressProblem final : public StrategyProblem {
     return MaskOf(choices_, order_, prefix);
   }
   [[nodiscard]] NamedAssignments DoAnchors() const override {
-    return AnchorsOf(choices_, order_, quantize_.quantize.bits);
+    const bool trains = !choices_.recipes.decisions().empty() && !trains_best_;
+    return AnchorsOf(choices_, order_, quantize_.quantize.bits, trains);
   }
 
   [[nodiscard]] Strategy DoStrategyOf(const gym::Assignment& assignment) const override {
@@ -327,6 +329,7 @@ class CompressProblem final : public StrategyProblem {
   QuantizeContext quantize_;
   Choices choices_;
   Order order_;
+  bool trains_best_;  ///< the search chooses what is trained: nothing is to begin with
 };
 
 }  // namespace

@@ -22,6 +22,9 @@ struct RecipeLists {
   std::vector<double> hard = {};
 };
 
+/// Name of the decision about epochs with RecipeWords::kNamed.
+inline constexpr std::string_view kDistillEpochs = "distill epochs";
+
 /// Names of choices: "0.001", or "rate 0.001" beside decisions of other kinds whose choices are
 /// numbers.
 enum class RecipeWords : unsigned char { kBare, kNamed };

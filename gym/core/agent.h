@@ -28,6 +28,7 @@ struct TrialResult {
   /// True if the trial could not be measured before its round was reported, for a reason outside
   /// the candidate. It has no values, its quality is open, and an agent may propose it again.
   bool unknown = false;
+  double seconds = 0;  ///< that it took; 0 if its result was known
   /// Returns whether the trial has full results.
   [[nodiscard]] bool Complete() const { return !failed && !rough && !unknown; }
 };

@@ -272,6 +272,11 @@ void ExplainWinner(double seconds, double after, const envs::StrategyProblem& pr
   if (trial == trials.end()) return;
   const Assignment& winner = trial->assignment;
   const Strategy strategy = best.strategy;
+  if (strategy.fit.train.epochs > 0) {
+    findings.shortened.emplace_back(
+        "explanation: the best was trained, and other choices would have to be, too");
+    return;
+  }
   Explanation(seconds, after, problem, evaluator, say, stop, findings)
       .Run(strategy, StepsOf(problem, winner, UntriedDecisions(winner, trials)));
 }

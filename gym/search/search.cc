@@ -1,5 +1,6 @@
 #include "gym/search/search.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -12,9 +13,12 @@
 #include "cost/measure/folder.h"
 #include "cost/measure/local_evaluator.h"
 #include "envs/common/strategy_problem.h"
+#include "envs/compress/compress_config.h"
+#include "envs/distill/recipe_choices.h"
 #include "gym/search/env.h"
 #include "gym/search/estimates.h"
 #include "gym/search/live_run.h"
+#include "gym/search/losses.h"
 #include "gym/search/measuring.h"
 #include "gym/search/record.h"
 #include "gym/search/registries.h"
@@ -22,6 +26,7 @@
 #include "gym/search/seeds.h"
 #include "gym/search/settle_target.h"
 #include "gym/search/tail.h"
+#include "gym/search/train_best.h"
 #include "gym/study/race.h"
 #include "gym/study/time_budget.h"
 
@@ -56,12 +61,34 @@ void CheckSameEnv(const SearchOptions& options, const SearchConfig& config, cons
                   ", or name another folder with --out");
 }
 
-std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const SearchProblem& problem,
-                                 const Seeds& seeds) {
+/// Returns the agent of the config, which trains the best of its trials if the config says so.
+/// `problem` outlives it.
+std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const envs::StrategyProblem& problem,
+                                 const SearchProblem& tried, const Seeds& seeds) {
   std::vector<Assignment> first;
   for (const auto& [source, assignment] : seeds.trials) first.push_back(assignment);
-  return MakeAgents().Make(
-      config.agent, AgentSetupFor(problem, ToObjective(config.objective), config.seed, first));
+  const Objective objective = ToObjective(config.objective);
+  AgentSetup setup = AgentSetupFor(tried, objective, config.seed, first);
+  const auto make = [&](AgentSetup own) { return MakeAgents().Make(config.agent, std::move(own)); };
+  const double share = config.section<envs::CompressConfig>().train_share;
+  const auto decision =
+      std::find_if(setup.decisions.begin(), setup.decisions.end(),
+                   [](const Decision& other) { return other.name == envs::kDistillEpochs; });
+  if (share <= 0 || decision == setup.decisions.end()) return make(std::move(setup));
+  TrainBest train{.decision = static_cast<std::size_t>(decision - setup.decisions.begin()),
+                  .choice = static_cast<std::int32_t>(decision->choices.size()) - 1,
+                  .share = share};
+  for (const std::string& metric : objective.minimize) {
+    train.losses.push_back(IsLoss(config, metric));
+  }
+  for (const Constraint& limit : objective.subject_to) {
+    train.losses.push_back(IsLoss(config, limit.metric));
+  }
+  train.trains = [&problem, at = train.decision, choice = train.choice](Assignment assignment) {
+    assignment[at] = choice;
+    return problem.StrategyOf(assignment).fit.train.epochs > 0;
+  };
+  return MakeTrainBestAgent(std::move(setup), std::move(train), make);
 }
 
 /// Returns the fitted strategy of the best trial, for a search that was stopped before it measured
@@ -172,7 +199,7 @@ SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
                                  .prepared = prepared,
                                  .samples = cost::OpenFolder(paths.prepared()).samples};
   const SearchStart start = FindStart(search, tried);
-  const std::unique_ptr<Agent> agent = MakeAgent(config, tried, start.seeds);
+  const std::unique_ptr<Agent> agent = MakeAgent(config, problem, tried, start.seeds);
   SearchTail tail(search, *measuring);
   SearchResult result;
   result.study = run.RunTrials(tried, *agent, start, tail.Hooks());

@@ -250,6 +250,7 @@ TrialResult TrialResultOf(const Objective& objective, const Trial& trial) {
   TrialResult told;
   told.trial = trial.number;
   told.assignment = trial.assignment;
+  told.seconds = trial.seconds;
   told.unknown = trial.late || WasLost(trial);
   if (told.unknown) return told;
   told.failed = trial.evaluation.failure.has_value();
