@@ -1,6 +1,7 @@
 #include "cost/measure/local_evaluator.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <utility>
 
@@ -16,6 +17,7 @@ namespace {
 
 constexpr const char* kRequestPrefix = "mscgym-request-";
 constexpr const char* kOutputsPrefix = "mscgym-outputs-";
+constexpr std::uintmax_t kMostFitBytes = std::uintmax_t{2} << 30U;
 
 /// A request in a temporary folder, with the weights that belong to it, for the lifetime of this
 /// object.
@@ -161,6 +163,17 @@ bool IsTimed(const ChildRequest& request) {
   return request.mode == ChildMode::kLatency || request.mode == ChildMode::kProfile;
 }
 
+/// Returns the strategy that a file keeps; nothing if there is none, or if a search was killed
+/// while it wrote it.
+std::optional<Strategy> ReadFit(const std::string& path) {
+  if (path.empty() || !std::filesystem::exists(path)) return std::nullopt;
+  try {
+    return LoadStrategy(path);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 TimeLimits ChildTimeLimits(const ChildRequest& request, const PreparedFolder& folder) {
@@ -249,6 +262,20 @@ std::optional<Result<ChildAnswer>> LocalEvaluator::AskOnce(const ChildRequest& r
   return WithLimit(std::move(answer).value(), command.limits.memory_bytes);
 }
 
+std::string LocalEvaluator::KeptPath(const Strategy& strategy) const {
+  return options_.fits.empty() ? "" : options_.fits + "/" + StrategyHash(strategy) + ".json";
+}
+
+void LocalEvaluator::Keep(const Strategy& fitted, const std::string& path) const {
+  if (path.empty()) return;
+  MakeFolders(options_.fits);
+  std::uintmax_t bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(options_.fits)) {
+    bytes += file.file_size();
+  }
+  if (bytes < kMostFitBytes) SaveStrategy(fitted, path);
+}
+
 std::optional<Result<Strategy>> LocalEvaluator::Fit(const Strategy& strategy, const Stop& stop) {
   if (!strategy.fit.weights.empty() && strategy.fit.values == nullptr) {
     Strategy read = strategy;
@@ -256,6 +283,8 @@ std::optional<Result<Strategy>> LocalEvaluator::Fit(const Strategy& strategy, co
     return read;
   }
   if (strategy.fit.samples.empty() || !strategy.fit.weights.empty()) return strategy;
+  const std::string kept = KeptPath(strategy);
+  if (auto fitted = ReadFit(kept)) return *std::move(fitted);
   ChildRequest request;
   request.folder = folder_.path;
   request.mode = ChildMode::kFit;
@@ -263,7 +292,10 @@ std::optional<Result<Strategy>> LocalEvaluator::Fit(const Strategy& strategy, co
   auto answer = Ask(request, stop);
   if (!answer) return std::nullopt;
   if (!answer->ok()) return answer->failure();
-  if (!answer->value().fitted.empty()) return std::move(answer->value().fitted[0]);
+  if (!answer->value().fitted.empty()) {
+    Keep(answer->value().fitted[0], kept);
+    return std::move(answer->value().fitted[0]);
+  }
   const Result<Outcome>& outcome = answer->value().outcomes[0];
   return outcome.ok() ? Nonsense() : outcome.failure();
 }

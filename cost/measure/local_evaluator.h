@@ -29,6 +29,8 @@ struct LocalOptions {
   std::vector<std::string> environment;  ///< "NAME=value", added to the environment of a child
   /// Memory limit of a child if the settings leave it open; 0 = unlimited.
   std::int64_t memory_mb = 0;
+  /// Folder that keeps fitted strategies, up to 2 GiB, so that each is fitted once; empty = none.
+  std::string fits = {};
   std::vector<std::string> metric_environment = {};  ///< see MetricHost
   MetricFunctions metric_functions = {};
 };
@@ -80,8 +82,8 @@ class LocalEvaluator final : public Evaluator {
 
   /// Returns the strategy with everything that samples decide (FitStrategy), and with its weights
   /// read. A strategy that needs no fit is returned unchanged. If its weights were fitted before,
-  /// they are read from the prepared folder (WeightsPath; UserError if they are missing). Returns
-  /// nothing if stopped.
+  /// they are read from the prepared folder (WeightsPath; UserError if they are missing). What was
+  /// fitted before is read from the folder of fits. Returns nothing if stopped.
   [[nodiscard]] std::optional<Result<Strategy>> Fit(const Strategy& strategy,
                                                     const std::function<bool()>& stop = {});
 
@@ -124,6 +126,9 @@ class LocalEvaluator final : public Evaluator {
 
  private:
   using Stop = std::function<bool()>;
+  /// Returns where a fitted strategy is kept; empty if it is not.
+  [[nodiscard]] std::string KeptPath(const Strategy& strategy) const;
+  void Keep(const Strategy& fitted, const std::string& path) const;
   void DoEvaluate(std::span<const Candidate> batch, const Done& done, const Stop& stop) override;
   [[nodiscard]] std::optional<Result<Outcome>> EvaluateOne(const Candidate& candidate,
                                                            const Stop& stop);

@@ -77,6 +77,7 @@ cost::LocalOptions LocalFor(const std::string& program, const std::string& run,
       CoresOf(worker.number, std::max(threads, CoreCount() / std::max(worker.of, 1)));
   local.latency_cores = CoresOf(worker.number, threads);
   local.scratch = paths.At("scratch");
+  local.fits = paths.fits();
   local.memory_mb = cost::MemoryShareMb(worker.of);
   local.metric_environment = cost::MetricEnvironment(folder.settings.threads);
   return local;

@@ -11,6 +11,7 @@ namespace msc::gym {
 namespace {
 
 constexpr std::int64_t kFinalTimings = 3;
+constexpr double kBuildSeconds = 3;  ///< of a candidate whose kernels a trial compiled
 
 }  // namespace
 
@@ -55,6 +56,10 @@ TailTime ExpectedTail(const SearchConfig& config, const SearchProblem& problem,
   if (facts.sample_s > 0) {
     const std::int64_t added = std::max<std::int64_t>(facts.samples - plan.from - seen, 0);
     tail.judging = std::min(tail.judging, judging + facts.sample_s * static_cast<double>(added));
+    if (facts.fits_kept) {
+      const auto judged = static_cast<double>(std::max<std::int64_t>(facts.samples - plan.from, 0));
+      tail.judging = std::min(tail.judging, kBuildSeconds + facts.sample_s * judged);
+    }
   }
   tail.timing = timing;
   tail.sensitivities = judging * static_cast<double>(probes - std::min(probes, tried)) /

@@ -68,6 +68,7 @@ struct TailFacts {
   std::int64_t samples = 0;  ///< available for judging candidates
   /// Seconds that the uncompressed model takes for one of them; 0 = unknown.
   double sample_s = 0;
+  bool fits_kept = false;   ///< what trials fitted need not be fitted again
   std::int64_t tried = 0;   ///< decisions already tried alone
   std::size_t workers = 1;  ///< measuring in parallel
 };

@@ -10,6 +10,8 @@ struct RunPaths {
   [[nodiscard]] std::string At(const std::string& name) const { return folder + "/" + name; }
   [[nodiscard]] std::string journal() const { return At("trials.journal"); }
   [[nodiscard]] std::string prepared() const { return At("prepared"); }
+  /// Fitted candidates, until the search has its results.
+  [[nodiscard]] std::string fits() const { return At("fits"); }
   [[nodiscard]] std::string results() const { return At("results.json"); }
   [[nodiscard]] std::string best() const { return At("best"); }
   [[nodiscard]] std::string nearest() const { return At("nearest"); }

@@ -129,6 +129,8 @@ SearchOutcome Conclude(const SearchTail::Setup& search, SearchResult found) {
   outcome.feasible = result.findings.best.has_value();
   outcome.suspicions = SuspicionsOfBest(search.config, result.findings);
   if (result.findings.best || result.so_far) outcome.best = search.paths.best();
+  std::error_code none;
+  if (!outcome.interrupted) std::filesystem::remove_all(search.paths.fits(), none);
   outcome.summary = SummaryText(search.config, search.paths, result);
   search.run.log().Info(outcome.summary);
   return outcome;
@@ -197,7 +199,8 @@ SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,
                                  .run = run,
                                  .problem = problem,
                                  .prepared = prepared,
-                                 .samples = cost::OpenFolder(paths.prepared()).samples};
+                                 .samples = cost::OpenFolder(paths.prepared()).samples,
+                                 .farm = options.farm != nullptr};
   const SearchStart start = FindStart(search, tried);
   const std::unique_ptr<Agent> agent = MakeAgent(config, problem, tried, start.seeds);
   SearchTail tail(search, *measuring);

@@ -33,6 +33,7 @@ TailTime SearchTail::Expected(double trial_s) const {
                       {.trial_s = trial_s,
                        .samples = setup_.samples,
                        .sample_s = setup_.prepared.sample_s,
+                       .fits_kept = !setup_.farm,
                        .tried = setup_.prepared.estimates.tried,
                        .workers = setup_.problem.parallelism()});
 }

@@ -34,6 +34,7 @@ class SearchTail {
     envs::StrategyProblem& problem;  ///< without racing
     const Prepared& prepared;
     std::int64_t samples = 0;  ///< available for judging
+    bool farm = false;         ///< trials are measured, and fitted, by a farm
   };
   /// `measuring` is used until sensitivities are measured.
   SearchTail(const Setup& setup, Measuring& measuring);
