@@ -55,7 +55,7 @@ constexpr double kTraining = 1.0 / 10;
 /// Time of a training step on a sample, in runs of the f32 model on one core: forward, backward and
 /// rounding with libtorch on two (MobileFaceNet, one sample a step: 16; EfficientNet-Lite0, four:
 /// 8).
-constexpr double kStepRuns = 16;
+constexpr double kStepRuns = 12;
 constexpr std::int64_t kMostEpochs = 8;
 /// A sample takes about as long in any batch, and more steps learn more: EfficientNet-Lite0 in int8
 /// is left with 0.70 of its loss after 18 steps of 16 samples, and with 0.46 after 75 of four.
@@ -304,9 +304,10 @@ void PlanTraining(const OptimizeRequest& request, const Graph& graph, const Look
   compress.distill.batch = batch;
   compress.distill.rate = {kTrainRate * std::sqrt(static_cast<double>(batch))};
   compress.train_share = kTrainShare;
+  const auto count = static_cast<long long>(compress.distill.epochs.front());
   reasons.push_back(
-      Formatted("trains the best candidates for %lld epochs, in up to %.0f %% of the trials' time",
-                static_cast<long long>(compress.distill.epochs.front()), 100 * kTrainShare));
+      Formatted("trains the best candidates for %lld epoch%s, in up to %.0f %% of the trials' time",
+                count, count == 1 ? "" : "s", 100 * kTrainShare));
 }
 
 }  // namespace

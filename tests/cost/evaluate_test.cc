@@ -16,6 +16,7 @@
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/samples.h"
 #include "compiler/targets/register.h"
 #include "cost/measure/build.h"
@@ -609,6 +610,23 @@ TEST_F(Evaluate, FitsPrunedCandidatesToTheCalibrationSamples) {
   EXPECT_EQ(evaluator.TimeTogether(finalists).size(), 2U);
   EXPECT_TRUE(evaluator.ProfileSteps(finalists, 2).ok());
   EXPECT_TRUE(Leftovers().empty());
+
+  // What is kept is read, not fitted again; what cannot be read is fitted.
+  LocalOptions keeping = Options();
+  keeping.fits = (std::filesystem::path(::testing::TempDir()) / "fits_of_evaluate_test").string();
+  std::filesystem::remove_all(keeping.fits);
+  LocalEvaluator keeper(keeping);
+  EXPECT_EQ(keeper.Fit(candidate.strategy)->value(), strategy->value());
+  const std::string kept = keeping.fits + "/" + StrategyHash(candidate.strategy) + ".json";
+  Strategy other = LoadStrategy(kept);
+  EXPECT_EQ(other, strategy->value());
+  other.target = "native";
+  SaveStrategy(other, kept);
+  EXPECT_EQ(keeper.Fit(candidate.strategy)->value(), other);
+  WriteFileAtomic(kept, "{");
+  EXPECT_EQ(keeper.Fit(candidate.strategy)->value(), strategy->value());
+  EXPECT_EQ(LoadStrategy(kept), strategy->value());
+  std::filesystem::remove_all(keeping.fits);
   candidate.strategy.fit.samples = std::string(64, '0');
   EXPECT_THROW((void)EvaluateOne(candidate), UserError);
 }

@@ -68,7 +68,7 @@ class Joint(e2e.SearchTest):
         found = {trial["source"]: trial["metrics"] for trial in e2e.trials(run).values()}
         bare, trained = found["anchor:0.5 int8"], found["anchor:0.5 int8, epochs 3"]
         self.assertLess(trained["distill_loss"], bare["distill_loss"])
-        # As small, and nearer: the best. It is trained once more, to the same bits.
+        # As small, and nearer: the best.
         strategy = self.check_best(run)
         self.assertEqual(strategy["fit"]["train"]["epochs"], 3)
         results = e2e.results(run)
@@ -77,6 +77,29 @@ class Joint(e2e.SearchTest):
         report = e2e.read(os.path.join(run, "report.html")).decode()
         self.assertIn(f"trial {best['trial']}, trained for 3 epochs at rate 0.000", report)
         self.assertIn("<td class='name'>training epochs</td>", report)
+
+    def test_trains_only_the_best_if_asked_to(self):
+        config = self.offer(samples=256, distill={"epochs": [1], "rate": [0.0001], "batch": 16}, train_share=0.9)
+        run = self.at("run")
+        done = self.mscgym("search", config, "--out", run, "--trials", "6")
+        if "needs libtorch" in done.stderr:
+            self.skipTest("this build has no libtorch")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        names = [decision["name"] for decision in e2e.records(run, b"setup")[0]["setup"]["decisions"]]
+        at = names.index("distill epochs")
+        before = e2e.trials(run)
+        self.assertEqual([trial for trial in before.values() if "failure" in trial], [])
+        for trial in before.values():
+            if trial["source"].startswith("anchor:"):
+                self.assertEqual(trial["assignment"][at], 0)
+        self.assertTrue(any(trial["assignment"][at] for trial in before.values()))
+        # On from what the run keeps: the same trials, or it would be refused.
+        self.succeed("search", config, "--out", run, "--resume", "--trials", "8")
+        after = e2e.trials(run)
+        self.assertEqual([after[n]["assignment"] for n in sorted(before)], [before[n]["assignment"] for n in sorted(before)])
+        self.assertEqual(sorted(after), list(range(8)))
+        self.assertFalse(os.path.exists(os.path.join(run, "fits")))
+        self.check_best(run)
 
     def test_refuses_offers_that_make_no_sense(self):
         for text, compress in (

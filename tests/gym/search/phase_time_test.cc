@@ -63,6 +63,17 @@ TEST(ExpectedTail, CountsTheSamplesThatTrialsDidNotSee) {
   EXPECT_DOUBLE_EQ(judging(1), 2 * 2.8) << "never more than by the time of a trial";
 }
 
+TEST(ExpectedTail, CountsNoFitThatIsKept) {
+  const FakeProblem problem;
+  const auto judging = [&](double trial_s) {
+    return ExpectedTail(Config(0), problem,
+                        {.trial_s = trial_s, .samples = 200, .sample_s = 0.01, .fits_kept = true})
+        .judging;
+  };
+  EXPECT_DOUBLE_EQ(judging(20), 3 + 200 * 0.01) << "building and judging";
+  EXPECT_DOUBLE_EQ(judging(4), 2.8 + 100 * 0.01) << "never more than with the fit";
+}
+
 TEST(ExpectedTail, IsNoMoreThanItsPartsOfTheBudget) {
   const FakeProblem problem;
   for (const double budget : {1.0, 20.0, 150.0}) {
