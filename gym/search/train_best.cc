@@ -68,7 +68,9 @@ class TrainBestAgent final : public Agent {
 
  private:
   [[nodiscard]] std::optional<std::size_t> DoRound() const override {
-    return HasTime() ? 1 : plain_agent_->round().value_or(kRound);
+    if (HasTime()) return 1;
+    // Of a round that was interrupted, the rest.
+    return plain_left_ > 0 ? plain_left_ : plain_agent_->round().value_or(kRound);
   }
 
   std::vector<Assignment> DoAsk(std::uint64_t first, std::size_t count) override {
@@ -95,7 +97,11 @@ class TrainBestAgent final : public Agent {
       if (told.Complete()) plain_.emplace(told.assignment, told);
       HearBest(told);
       TrialResult own = told;
-      if (own.trial >= setup().first_trial) own.trial -= trained_;
+      if (own.trial >= setup().first_trial) {
+        own.trial -= trained_;
+        if (plain_left_ == 0) plain_left_ = plain_agent_->round().value_or(kRound);
+        --plain_left_;
+      }
       plain_agent_->Tell({&own, 1});
       TellAfterTraining(Trained(told));
     }
@@ -205,6 +211,7 @@ class TrainBestAgent final : public Agent {
 
   TrainBest train_;
   std::unique_ptr<Agent> plain_agent_;
+  std::size_t plain_left_ = 0;               ///< trials that its present round has left
   std::unique_ptr<Agent> trained_agent_;     ///< is told what results would be after a training
   std::uint64_t trained_next_;               ///< number of its next trial
   std::map<Assignment, TrialResult> plain_;  ///< trials with full results, without training

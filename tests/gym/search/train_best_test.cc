@@ -1,5 +1,6 @@
 #include "gym/search/train_best.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -15,7 +16,7 @@
 namespace msc::gym {
 namespace {
 
-/// Proposes 0, 1, 2, ... for the first decision, two at a time, and keeps what it hears.
+/// Proposes 0, 1, 2, ... for the first decision, in rounds of two, and keeps what it hears.
 class CountingAgent final : public Agent {
  public:
   CountingAgent(AgentSetup setup, std::vector<TrialResult>& heard)
@@ -25,7 +26,7 @@ class CountingAgent final : public Agent {
   [[nodiscard]] std::optional<std::size_t> DoRound() const override { return 2; }
   std::vector<Assignment> DoAsk(std::uint64_t first, std::size_t count) override {
     std::vector<Assignment> proposals;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < std::min<std::size_t>(count, 2 - first % 2); ++i) {
       proposals.push_back({static_cast<std::int32_t>(first + i) % 10, 0});
     }
     return proposals;
@@ -58,28 +59,33 @@ TrialResult Measure(std::uint64_t trial, const Assignment& at) {
 }
 
 struct Fixture {
-  explicit Fixture(double share, AgentSetup setup = TwoDecisions())
-      : agent(MakeTrainBestAgent(std::move(setup),
-                                 {.decision = 1,
-                                  .choice = 1,
-                                  .share = share,
-                                  .losses = {false, true},
-                                  .trains = [](const Assignment& at) { return at[0] > 0; }},
-                                 [this](AgentSetup own) {
-                                   setups.push_back(own);
-                                   return std::make_unique<CountingAgent>(
-                                       std::move(own), heard.at(setups.size() - 1));
-                                 })) {}
+  /// Only what has at least the choice `least` is trained.
+  explicit Fixture(double share, AgentSetup setup = TwoDecisions(), std::int32_t least = 1)
+      : agent(MakeTrainBestAgent(
+            std::move(setup),
+            {.decision = 1,
+             .choice = 1,
+             .share = share,
+             .losses = {false, true},
+             .trains = [least](const Assignment& at) { return at[0] >= least; }},
+            [this](AgentSetup own) {
+              setups.push_back(own);
+              return std::make_unique<CountingAgent>(std::move(own), heard.at(setups.size() - 1));
+            })) {}
 
   /// Makes a round and returns what was proposed.
   std::vector<Assignment> Round() {
     const std::vector<Assignment> proposals = agent->Ask(trial, *agent->round());
     std::vector<TrialResult> results;
-    for (const Assignment& at : proposals) results.push_back(Measure(trial++, at));
+    for (const Assignment& at : proposals) {
+      results.push_back(Measure(trial++, at));
+      if (at[1] != 0) results.back().seconds = seconds;
+    }
     agent->Tell(results);
     return proposals;
   }
 
+  double seconds = 3;              ///< of a training
   std::vector<AgentSetup> setups;  ///< of the two agents
   std::array<std::vector<TrialResult>, 2> heard;
   std::unique_ptr<Agent> agent;
@@ -100,6 +106,20 @@ TEST(TrainBestAgent, TrainsTheFastestThatIsExpectedToKeepTheLimit) {
   // of 1.75.
   EXPECT_EQ(search.Round(), (std::vector<Assignment>{{8, 0}, {9, 0}}));
   EXPECT_EQ(search.Round(), (std::vector<Assignment>{{6, 1}}));
+}
+
+TEST(TrainBestAgent, EndsTheRoundThatATrainingInterrupted) {
+  // Nothing is worth a training at first, although there is time for one.
+  Fixture search(0.9, TwoDecisions(), 3);
+  EXPECT_EQ(search.Round(), (std::vector<Assignment>{{0, 0}, {1, 0}}));
+  EXPECT_EQ(search.Round(), (std::vector<Assignment>{{2, 0}}));
+  search.seconds = 100;
+  EXPECT_EQ(search.Round(), (std::vector<Assignment>{{3, 1}}));
+  EXPECT_EQ(search.agent->round(), 1U);
+  EXPECT_EQ(search.Round(), (std::vector<Assignment>{{3, 0}}));
+  EXPECT_EQ(search.agent->round(), 2U);
+  // A search ends where an agent proposes fewer than a round.
+  EXPECT_EQ(search.Round(), (std::vector<Assignment>{{4, 0}, {5, 0}}));
 }
 
 TEST(TrainBestAgent, TellsTheFirstAgentOnlyOfItsOwnTrials) {
