@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "agents/common/amounts.h"
 #include "agents/common/method.h"
@@ -15,7 +16,7 @@ namespace {
 
 class AnnealingMethod final : public Method {
  public:
-  explicit AnnealingMethod(const gym::AgentSetup& setup) : setup_(setup) {}
+  explicit AnnealingMethod(gym::AgentSetup setup) : setup_(std::move(setup)) {}
 
   void Learn(const History& history, std::span<const TrialResult> round) override {
     for (const TrialResult& told : round) {

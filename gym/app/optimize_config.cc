@@ -298,16 +298,16 @@ void PlanTraining(const OptimizeRequest& request, const Graph& graph, const Look
         "trains no candidate: an epoch would take about %.0f s, too much of the time", epoch_s));
     return;
   }
-  envs::CompressConfig& compress = config.section<envs::CompressConfig>();
+  auto& compress = config.section<envs::CompressConfig>();
   const std::int64_t batch = BatchSize(graph, kTrainBatch);
   compress.distill.epochs = {std::min(epochs, kMostEpochs)};
   compress.distill.batch = batch;
   compress.distill.rate = {kTrainRate * std::sqrt(static_cast<double>(batch))};
   compress.train_share = kTrainShare;
-  const auto count = static_cast<long long>(compress.distill.epochs.front());
-  reasons.push_back(
-      Formatted("trains the best candidates for %lld epoch%s, in up to %.0f %% of the trials' time",
-                count, count == 1 ? "" : "s", 100 * kTrainShare));
+  const std::int64_t count = compress.distill.epochs.front();
+  reasons.push_back("trains the best candidates for " + std::to_string(count) +
+                    (count == 1 ? " epoch" : " epochs") +
+                    Formatted(", in up to %.0f %% of the trials' time", 100 * kTrainShare));
 }
 
 }  // namespace

@@ -69,12 +69,12 @@ std::unique_ptr<Agent> MakeAgent(const SearchConfig& config, const envs::Strateg
   for (const auto& [source, assignment] : seeds.trials) first.push_back(assignment);
   const Objective objective = ToObjective(config.objective);
   AgentSetup setup = AgentSetupFor(tried, objective, config.seed, first);
-  const auto make = [&](AgentSetup own) { return MakeAgents().Make(config.agent, std::move(own)); };
+  const auto make = [&](const AgentSetup& own) { return MakeAgents().Make(config.agent, own); };
   const double share = config.section<envs::CompressConfig>().train_share;
   const auto decision =
       std::find_if(setup.decisions.begin(), setup.decisions.end(),
                    [](const Decision& other) { return other.name == envs::kDistillEpochs; });
-  if (share <= 0 || decision == setup.decisions.end()) return make(std::move(setup));
+  if (share <= 0 || decision == setup.decisions.end()) return make(setup);
   TrainBest train{.decision = static_cast<std::size_t>(decision - setup.decisions.begin()),
                   .choice = static_cast<std::int32_t>(decision->choices.size()) - 1,
                   .share = share};
@@ -138,19 +138,19 @@ SearchOutcome Conclude(const SearchTail::Setup& search, SearchResult found) {
 
 }  // namespace
 
-SearchOutcome RunSearch(const SearchConfig& asked, const SearchOptions& options,
+SearchOutcome RunSearch(const SearchConfig& config, const SearchOptions& options,
                         const SearchHost& host) {
-  const SearchTask& task = host.tasks.Get(asked.env);
-  SearchConfig config = asked;
-  config.env = task.spec().id;
-  task.SetDefaults(config);
+  const SearchTask& task = host.tasks.Get(config.env);
+  SearchConfig settled = config;
+  settled.env = task.spec().id;
+  task.SetDefaults(settled);
   const RunPaths paths{options.folder};
   CheckRunFolder(options, paths);
-  CheckSameEnv(options, config, paths);
+  CheckSameEnv(options, settled, paths);
   const bool resumes = options.resume || options.force_resume;
-  SettleTarget(resumes ? &paths : nullptr, host.listener, config);
-  SettleBatch(config);
-  return task.Run(config, options, host);
+  SettleTarget(resumes ? &paths : nullptr, host.listener, settled);
+  SettleBatch(settled);
+  return task.Run(settled, options, host);
 }
 
 SearchOutcome RunMeasured(const SearchTask& task, const SearchConfig& config,

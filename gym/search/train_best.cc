@@ -229,7 +229,7 @@ class TrainBestAgent final : public Agent {
 
 std::unique_ptr<Agent> MakeTrainBestAgent(
     AgentSetup setup, TrainBest train,
-    const std::function<std::unique_ptr<Agent>(AgentSetup)>& make) {
+    const std::function<std::unique_ptr<Agent>(const AgentSetup&)>& make) {
   Check(train.losses.size() == setup.objectives + setup.constraints,
         "it is known of each objective and limit whether it is a loss");
   Check(train.decision < setup.decisions.size() && train.choice > 0, "a training is a choice");

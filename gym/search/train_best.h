@@ -33,6 +33,6 @@ struct TrainBest {
 /// Without a share, and in a search for a front, nothing is trained.
 [[nodiscard]] std::unique_ptr<Agent> MakeTrainBestAgent(
     AgentSetup setup, TrainBest train,
-    const std::function<std::unique_ptr<Agent>(AgentSetup)>& make);
+    const std::function<std::unique_ptr<Agent>(const AgentSetup&)>& make);
 
 }  // namespace msc::gym
