@@ -282,6 +282,11 @@ void LimitCalibration(const OptimizeRequest& request, const Graph& graph, const 
 void PlanTraining(const OptimizeRequest& request, const Graph& graph, const Look& look,
                   SearchConfig& config, std::vector<std::string>& reasons) {
   if (config.env != "compress") return;
+  // Weights that GPTQ rounded are nearly the best for the samples: docs/decisions/0022.
+  if (config.section<envs::QuantizeConfig>().rounding == std::vector<std::string>{"gptq"}) {
+    reasons.emplace_back("trains no candidate: after GPTQ, so few samples would improve little");
+    return;
+  }
   try {
     CheckTrainable(graph);
   } catch (const std::runtime_error& error) {  // UserError or SystemError

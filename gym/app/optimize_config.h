@@ -34,8 +34,9 @@ struct OptimizePlan {
 /// fastest, in f32 or int8) and how many samples a trial sees. Runs the f32 model on
 /// a few samples to learn what its outputs are, what they can lose, and how long it takes; if that
 /// is long, fewer samples calibrate. Ranges of int8 layers are chosen by mse, and their weights
-/// rounded by GPTQ. If the model can be trained and there is time for it, the search trains its
-/// best trials. Within limits only the latency is minimized. Without limits in the request, the
+/// rounded by GPTQ. Where GPTQ
+/// would take too long, the search trains its best trials, if the model can be trained and there is
+/// time for it. Within limits only the latency is minimized. Without limits in the request, the
 /// guard's bounds are limits, and half a percent point of accuracy where class numbers are known.
 /// `began`: when the time of the request started. UserError if the samples do not fit the model,
 /// are too few, a limit names a loss that the outputs do not have, or nothing can be compressed.
