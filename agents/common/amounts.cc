@@ -26,8 +26,8 @@ std::vector<double> PlacesOf(const gym::Decision& decision) {
 std::optional<std::int32_t> DrawNextAmount(const gym::Decision& decision, std::int32_t from,
                                            Rng& rng) {
   if (!decision.ordinal()) return std::nullopt;
-  const std::uint64_t draw = rng.Below(8);
-  if (draw >= 6) return std::nullopt;
+  const std::uint64_t draw = rng.Below(4);
+  if (draw >= 2) return std::nullopt;
   const bool up = draw % 2 == 0;
   const std::vector<double>& values = decision.values;
   const double own = values[static_cast<std::size_t>(from)];

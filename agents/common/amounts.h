@@ -17,9 +17,9 @@ namespace msc::agents {
 /// all amounts are positive: effects of sizes, densities and bits are mostly in proportion.
 [[nodiscard]] std::vector<double> PlacesOf(const gym::Decision& decision);
 
-/// Returns in three of four draws the choice of the next larger or the next smaller amount than
-/// that of choice `from`, at the least and the largest amount the only one of them. Nothing in the
-/// other draws, for the caller to draw from all choices, and nothing, without a draw, for names.
+/// Returns in half of the draws the choice of the next larger or the next smaller amount than that
+/// of choice `from`, at the least and the largest amount the only one of them. Nothing in the other
+/// half, for the caller to draw from all choices, and nothing, without a draw, for names.
 [[nodiscard]] std::optional<std::int32_t> DrawNextAmount(const gym::Decision& decision,
                                                          std::int32_t from, Rng& rng);
 

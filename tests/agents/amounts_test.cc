@@ -29,7 +29,7 @@ TEST(PlacesOf, AreTheMeanOfRankAndLogarithm) {
             (std::vector<double>{0, 0.375, 1}));
 }
 
-TEST(DrawNextAmount, IsTheNextOneInThreeOfFourDraws) {
+TEST(DrawNextAmount, IsTheNextOneInHalfOfTheDraws) {
   const Decision decision{"a", {"w", "x", "y", "z", "v"}, "bits", {8, 2, 4, 2, 16}};
   Rng rng(3);
   std::map<std::optional<std::int32_t>, int> from_four;
@@ -40,11 +40,11 @@ TEST(DrawNextAmount, IsTheNextOneInThreeOfFourDraws) {
     ++from_largest[DrawNextAmount(decision, 4, rng)];
   }
   ASSERT_EQ(from_four.size(), 3U);
-  EXPECT_NEAR(from_four[std::nullopt], kDraws / 4, 200);
-  EXPECT_NEAR(from_four[0], 3 * kDraws / 8, 200);  // 8
-  EXPECT_NEAR(from_four[1], 3 * kDraws / 8, 200);  // 2, the first of two
+  EXPECT_NEAR(from_four[std::nullopt], kDraws / 2, 200);
+  EXPECT_NEAR(from_four[0], kDraws / 4, 200);  // 8
+  EXPECT_NEAR(from_four[1], kDraws / 4, 200);  // 2, the first of two
   ASSERT_EQ(from_largest.size(), 2U);
-  EXPECT_NEAR(from_largest[0], 3 * kDraws / 4, 200);
+  EXPECT_NEAR(from_largest[0], kDraws / 2, 200);
 }
 
 TEST(DrawNextAmount, DrawsNothingForNames) {
