@@ -20,7 +20,7 @@ struct Element {
 };
 using Elements = std::vector<Element>;
 
-constexpr int kMaxSteps = 16;  ///< between a Shape and the Reshape
+constexpr int kMaxSteps = 64;  ///< values looked at for one Reshape, in any nesting
 constexpr std::size_t kMaxElements = 64;
 
 std::optional<std::vector<std::int64_t>> ReadInts(const Graph& graph, ValueId id) {
@@ -39,7 +39,7 @@ std::optional<std::size_t> IndexOf(std::int64_t index, std::size_t count) {
   return static_cast<std::size_t>(index < 0 ? index + size : index);
 }
 
-std::optional<Elements> ElementsOf(const Graph& graph, ValueId id, int steps);
+std::optional<Elements> ElementsOf(const Graph& graph, ValueId id, int& steps);
 
 Elements DimsOf(const Node& node, ValueId of, const Shape& shape) {
   const auto rank = static_cast<std::int64_t>(shape.size());
@@ -56,7 +56,7 @@ Elements DimsOf(const Node& node, ValueId of, const Shape& shape) {
   return dims;
 }
 
-std::optional<Elements> GatherOf(const Graph& graph, const Node& node, int steps) {
+std::optional<Elements> GatherOf(const Graph& graph, const Node& node, int& steps) {
   const auto from = ElementsOf(graph, node.inputs[0], steps);
   const auto indices = ReadInts(graph, node.inputs[1]);
   if (!from || !indices || AttrOr<std::int64_t>(node, "axis", 0) != 0) return std::nullopt;
@@ -69,7 +69,7 @@ std::optional<Elements> GatherOf(const Graph& graph, const Node& node, int steps
   return chosen;
 }
 
-std::optional<Elements> SliceOf(const Graph& graph, const Node& node, int steps) {
+std::optional<Elements> SliceOf(const Graph& graph, const Node& node, int& steps) {
   const auto from = ElementsOf(graph, node.inputs[0], steps);
   const auto starts = ReadInts(graph, node.inputs[1]);
   const auto ends = ReadInts(graph, node.inputs[2]);
@@ -89,8 +89,8 @@ std::optional<Elements> SliceOf(const Graph& graph, const Node& node, int steps)
 
 /// Returns the elements of an integer value of at most one axis, as far as they are numbers or
 /// dimensions of values.
-std::optional<Elements> ElementsOf(const Graph& graph, ValueId id, int steps) {
-  if (id == kNoValue || steps > kMaxSteps) return std::nullopt;
+std::optional<Elements> ElementsOf(const Graph& graph, ValueId id, int& steps) {
+  if (id == kNoValue || ++steps > kMaxSteps) return std::nullopt;
   if (const auto numbers = ReadInts(graph, id)) {
     Elements elements;
     for (const std::int64_t number : *numbers) elements.push_back({.number = number});
@@ -105,16 +105,16 @@ std::optional<Elements> ElementsOf(const Graph& graph, ValueId id, int steps) {
     if (!shape) return std::nullopt;
     return DimsOf(node, node.inputs[0], *shape);
   }
-  if (node.Is("Gather")) return GatherOf(graph, node, steps + 1);
-  if (node.Is("Slice")) return SliceOf(graph, node, steps + 1);
+  if (node.Is("Gather")) return GatherOf(graph, node, steps);
+  if (node.Is("Slice")) return SliceOf(graph, node, steps);
   const bool moves = node.Is("Unsqueeze") || node.Is("Squeeze") || node.Is("Identity");
   if (moves || (node.Is("Cast") && graph.type(id).dtype == DType::kI64)) {
-    return ElementsOf(graph, node.inputs[0], steps + 1);
+    return ElementsOf(graph, node.inputs[0], steps);
   }
   if (!node.Is("Concat")) return std::nullopt;
   Elements joined;
   for (const ValueId part : node.inputs) {
-    const auto own = ElementsOf(graph, part, steps + 1);
+    const auto own = ElementsOf(graph, part, steps);
     if (!own || joined.size() + own->size() > kMaxElements) return std::nullopt;
     joined.insert(joined.end(), own->begin(), own->end());
   }
@@ -152,7 +152,8 @@ bool FixTarget(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (!node.Is("Reshape") || AttrOr<std::int64_t>(node, "allowzero", 0) != 0) return false;
   if (graph.constant(node.inputs[1]) != nullptr) return false;
-  const auto elements = ElementsOf(graph, node.inputs[1], 0);
+  int steps = 0;
+  const auto elements = ElementsOf(graph, node.inputs[1], steps);
   if (!elements) return false;
   const auto target = ConstantTarget(graph, node.inputs[0], *elements);
   if (!target) return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -271,7 +272,9 @@ void LocalEvaluator::Keep(const Strategy& fitted, const std::string& path) const
   MakeFolders(options_.fits);
   std::uintmax_t bytes = 0;
   for (const auto& file : std::filesystem::directory_iterator(options_.fits)) {
-    bytes += file.file_size();
+    std::error_code gone;  // another worker renames what it has written
+    const std::uintmax_t size = file.file_size(gone);
+    if (!gone) bytes += size;
   }
   if (bytes < kMostFitBytes) SaveStrategy(fitted, path);
 }

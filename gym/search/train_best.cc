@@ -14,7 +14,7 @@ namespace msc::gym {
 namespace {
 
 /// Part of a loss that a training leaves, before there is one, and how many trainings that counts
-/// as. With 8 bits and a hundred samples 0.5 to 0.9 were left.
+/// as. With 8 bits and a hundred samples 0.46 to 0.99 were left (docs/decisions/0022).
 constexpr double kLeft = 0.75;
 constexpr double kPriorTrainings = 1;
 /// A training is taken for this many trials, before there is one.
