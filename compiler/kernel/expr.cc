@@ -229,7 +229,7 @@ Expr Select(Expr condition, Expr yes, Expr no) {
 
 Expr Dot(Op op, Expr sum, Expr a, Expr b) {
   const int lanes = sum->type.lanes;
-  if (op == Op::kDot4) {
+  if (op == Op::kDot4 || op == Op::kDot4Narrow) {
     Check(sum->type.dtype == DType::kI32 && a->type == Type{DType::kU8, 4 * lanes} &&
               b->type == Type{DType::kI8, 4 * lanes},
           "dot4 is of i32xL, u8x4L, i8x4L");

@@ -74,6 +74,9 @@ enum class Op : std::uint8_t {
   /// args: sum i32xL, a u8x4L, b i8x4L -> i32xL: sum[l] + a[4l] * b[4l] + ... + a[4l+3] * b[4l+3],
   /// modulo 2^32 (x86 vpdpbusd).
   kDot4,
+  /// The same, for values whose a[4l] * b[4l] + a[4l+1] * b[4l+1] and a[4l+2] * b[4l+2] + a[4l+3] *
+  /// b[4l+3] fit in i16 (x86 pmaddubsw, which saturates there).
+  kDot4Narrow,
   /// args: sum f32xL, a bf16x2L, b bf16x2L -> f32xL: sum[l] + a[2l]*b[2l] + a[2l+1]*b[2l+1] (x86
   /// vpdpbf16ps; subnormals may count as 0; the order of the additions is unspecified).
   kDot2,
@@ -112,7 +115,7 @@ struct ExprNode {
 [[nodiscard]] Expr Binary(Op op, Expr a, Expr b);
 [[nodiscard]] Expr Unary(Op op, Expr a);
 [[nodiscard]] Expr Select(Expr condition, Expr yes, Expr no);
-/// Makes kDot4 or kDot2.
+/// Makes kDot4, kDot4Narrow or kDot2.
 [[nodiscard]] Expr Dot(Op op, Expr sum, Expr a, Expr b);
 /// Makes kReduceAdd or kReduceMax.
 [[nodiscard]] Expr Reduce(Op op, Expr a);

@@ -27,10 +27,11 @@ struct Spelling {
 Spelling SpellingOf(Op op) {
   // The rows follow the order of the enumerators from kAdd on; those before have their own form.
   constexpr auto kSpellings = std::to_array<Spelling>(
-      {{"+", 4},  {"-", 4},   {"*", 5}, {"/", 5},  {"%", 5},       {"min"},
-       {"max"},   {"sqrt"},   {"exp"},  {"tanh"},  {"erf"},        {"sigmoid"},
-       {"log"},   {"floor"},  {"<", 3}, {"<=", 3}, {"==", 3},      {"and", 2},
-       {"or", 1}, {"select"}, {"dot4"}, {"dot2"},  {"reduce_add"}, {"reduce_max"}});
+      {{"+", 4},  {"-", 4},        {"*", 5},   {"/", 5},       {"%", 5},
+       {"min"},   {"max"},         {"sqrt"},   {"exp"},        {"tanh"},
+       {"erf"},   {"sigmoid"},     {"log"},    {"floor"},      {"<", 3},
+       {"<=", 3}, {"==", 3},       {"and", 2}, {"or", 1},      {"select"},
+       {"dot4"},  {"dot4_narrow"}, {"dot2"},   {"reduce_add"}, {"reduce_max"}});
   if (op < Op::kAdd) return {"?"};
   return kSpellings.at(static_cast<std::size_t>(op) - static_cast<std::size_t>(Op::kAdd));
 }

@@ -135,10 +135,10 @@ Value Reduce(Op op, Value value) {
 }
 
 Value Dot(Op op, Value sum, const Value& a, const Value& b) {
-  const std::size_t ways = op == Op::kDot4 ? 4 : 2;
+  const std::size_t ways = op == Op::kDot2 ? 2 : 4;
   for (std::size_t i = 0; i < sum.lanes.size(); ++i) {
     for (std::size_t j = ways * i; j < ways * (i + 1); ++j) {
-      if (op == Op::kDot4) {
+      if (op != Op::kDot2) {
         sum.lanes[i] = WrapInteger(DType::kI32, sum.lanes[i] + a.lanes[j] * b.lanes[j]);
       } else {
         const float product = FromBF16(static_cast<std::uint16_t>(a.lanes[j])) *
@@ -273,6 +273,7 @@ class Interpreter {
       case Op::kBits:
         return Reinterpret(Get(node.args[0]), node.type);
       case Op::kDot4:
+      case Op::kDot4Narrow:
       case Op::kDot2:
         return Dot(node.op, Get(node.args[0]), Get(node.args[1]), Get(node.args[2]));
       case Op::kReduceAdd:

@@ -286,8 +286,12 @@ class Generator {
       }
       case 3:
         if (type.dtype == DType::kI32 && type.lanes <= 16) {
-          return kernel::Dot(Op::kDot4, Value(type, depth - 1), Load({DType::kU8, 4 * type.lanes}),
-                             Load({DType::kI8, 4 * type.lanes}));
+          const bool narrow = Chance(2);
+          const Type weights{DType::kI8, 4 * type.lanes};
+          const Expr w = Load(weights);
+          return kernel::Dot(narrow ? Op::kDot4Narrow : Op::kDot4, Value(type, depth - 1),
+                             Load({DType::kU8, 4 * type.lanes}),
+                             narrow ? kernel::Binary(Op::kDiv, w, kernel::Int(2, weights)) : w);
         }
         if (type.dtype == DType::kI32) {
           return kernel::Bits(Value({DType::kU32, type.lanes}, depth - 1), type);

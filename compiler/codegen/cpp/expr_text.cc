@@ -242,6 +242,7 @@ std::string ValueText(const Expr& expr, Preamble& preamble) {
     case Op::kSelect:
       return Select(node, preamble);
     case Op::kDot4:
+    case Op::kDot4Narrow:
     case Op::kDot2:
       return preamble.Dot(node.op, node.type.lanes) + "(" + arg(0) + ", " + arg(1) + ", " + arg(2) +
              ")";

@@ -420,9 +420,31 @@ std::string Preamble::FromBF16(int lanes) {
   return name;
 }
 
+std::string Preamble::NarrowSum(int lanes) {
+  // pmaddubsw adds pairs of products in i16, pmaddwd pairs of those in i32.
+  const int bytes = 4 * lanes;
+  const std::string i16 = TypeName({DType::kI16, 2 * lanes});
+  const std::string i32 = TypeName({DType::kI32, lanes});
+  const std::string chars = "chars_" + Text(bytes);
+  if (First(chars)) {
+    Add("typedef char " + chars + " __attribute__((vector_size(" + Text(bytes) + ")));\n");
+  }
+  const std::string args = "((" + chars + ")a, (" + chars + ")b";
+  const std::string pairs = "(" + i16 + ")__builtin_ia32_pmaddubsw" + Text(8 * bytes);
+  const std::string sums = "__builtin_ia32_pmaddwd" + Text(8 * bytes);
+  const std::string one = Splat({DType::kI16, 2 * lanes}) + "(1)";
+  const std::string plain =
+      "  return s + (" + i32 + ")" + sums + "(" + pairs + args + "), " + one + ");\n";
+  if (bytes < 64) return plain + "}\n";
+  return "#ifdef __clang__\n" + plain + "#else\n  return s + (" + i32 + ")" + sums + "_mask(" +
+         pairs + "_mask" + args + ", (" + i16 + "){}, 4294967295u), " + one + ", (" + i32 +
+         "){}, (unsigned short)65535);\n#endif\n}\n";
+}
+
 std::string Preamble::Dot(Op op, int lanes) {
   Bits();
-  const bool four = op == Op::kDot4;
+  const bool narrow = op == Op::kDot4Narrow && !isa_.vnni && isa_.avx2;
+  const bool four = op != Op::kDot2;
   const std::string sum = TypeName({four ? DType::kI32 : DType::kF32, lanes});
   const std::string a =
       TypeName(four ? Type{DType::kU8, 4 * lanes} : Type{DType::kBF16, 2 * lanes});
@@ -430,7 +452,7 @@ std::string Preamble::Dot(Op op, int lanes) {
       TypeName(four ? Type{DType::kI8, 4 * lanes} : Type{DType::kBF16, 2 * lanes});
   const std::string i32 = TypeName({DType::kI32, lanes});
   const std::string u32 = TypeName({DType::kU32, lanes});
-  const std::string name = (four ? "dot4_" : "dot2_") + sum;
+  const std::string name = (narrow ? "dot4n_" : four ? "dot4_" : "dot2_") + sum;
   if (!First(name)) return name;
   const int bytes = 4 * lanes;
   const std::string bits = Text(bytes * 8);
@@ -441,6 +463,10 @@ std::string Preamble::Dot(Op op, int lanes) {
     Add(head + "#ifdef __clang__\n  return __builtin_ia32_vpdpbusd" + bits + "(s, (" + i32 +
         ")a, (" + i32 + ")b);\n#else\n  return __builtin_ia32_vpdpbusd_v" + Text(lanes) +
         "si(s, (" + i32 + ")a, (" + i32 + ")b);\n#endif\n}\n");
+    return name;
+  }
+  if (narrow && lanes > 1 && IsRegister(bytes)) {
+    Add(head + NarrowSum(lanes));
     return name;
   }
   if (four && lanes > 1 && IsRegister(bytes)) {

@@ -49,6 +49,8 @@ class Preamble {
   [[nodiscard]] const std::string& text() const noexcept { return text_; }
 
  private:
+  /// Returns the body of kDot4Narrow with AVX2 or AVX-512, for as many lanes as fill a register.
+  [[nodiscard]] std::string NarrowSum(int lanes);
   /// Returns true on the first call for `name`; then the caller adds the text.
   bool First(const std::string& name) { return made_.insert(name).second; }
   /// Returns whether a vector of `bytes` bytes fills a vector register.

@@ -91,11 +91,13 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
   const Dims x_spatial(problem.x_dims.begin() + 2, problem.x_dims.end());
   problem.window = ReadWindow(node, x_spatial, {w[2], w[3]});
   problem.shape = ShapeOf(problem, graph.type(problem.x).dtype);
+  problem.shape.narrow =
+      problem.quantized && lowering.unit().dot4_narrow && FitsNarrow(*problem.weights);
   return problem;
 }
 
 /// Returns a description such as "conv 3x3 64 > 128 to 28x28 f32", with strides, dilations, groups
-/// and batch where they are not 1. Equal for nodes with equal kernels.
+/// and batch where they are not 1, and narrow products. Equal for nodes with equal kernels.
 std::string Words(const ConvProblem& problem) {
   const Window& window = problem.window;
   const auto by = [](std::int64_t a, std::int64_t b) {
@@ -113,7 +115,7 @@ std::string Words(const ConvProblem& problem) {
   text += " to " + by(problem.out_dims[2], problem.out_dims[3]);
   if (!problem.shape.joinable) text += " padded";
   if (problem.out_dims[0] > 1) text += " times " + std::to_string(problem.out_dims[0]);
-  return text + " " + std::string(Name(problem.shape.x));
+  return text + " " + std::string(Name(problem.shape.x)) + (problem.shape.narrow ? " narrow" : "");
 }
 
 }  // namespace
@@ -197,6 +199,7 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
   const Product product{.x = SplitGroups(x, window.group),
                         .x_zero = problem.x_zero,
                         .bias = problem.whole_bias,
+                        .narrow = problem.shape.narrow,
                         .slack = lowering.HasSlack(x),
                         .channels = problem.shape.out_channels,
                         .kernel_h = window.kernel[0],

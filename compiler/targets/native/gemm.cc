@@ -74,10 +74,12 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   // Deeper sums of bytes could exceed i32.
   if (gemm.quantized && gemm.depth > kDeepestBytes) return std::nullopt;
   if (ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
-  gemm.shape = {.rows = ElementCount(lowering.DimsOf(gemm.x)) / gemm.depth,
-                .channels = gemm.channels,
-                .depth = (gemm.depth + StepOf(x) - 1) / StepOf(x),
-                .x = x};
+  gemm.shape = {
+      .rows = ElementCount(lowering.DimsOf(gemm.x)) / gemm.depth,
+      .channels = gemm.channels,
+      .depth = (gemm.depth + StepOf(x) - 1) / StepOf(x),
+      .x = x,
+      .narrow = gemm.quantized && lowering.unit().dot4_narrow && FitsNarrow(*gemm.weights)};
   return gemm;
 }
 
@@ -117,6 +119,7 @@ MadeRows RowsOf(const Gemm& gemm) {
           .x = gemm.shape.x,
           .x_zero = gemm.x_zero,
           .bias = gemm.whole_bias,
+          .narrow = gemm.shape.narrow,
           .channels = gemm.channels};
 }
 
@@ -134,10 +137,10 @@ KernelChoices GemmChoices(const Lowering& lowering, const Node& node) {
   if (node.domain != "msc") return {};
   const std::optional<Gemm> gemm = ReadGemm(lowering, node);
   if (!gemm) return {};
-  KernelChoices choices{.kernel = "product " + std::to_string(gemm->depth) + " > " +
-                                  std::to_string(gemm->channels) + " of " +
-                                  std::to_string(gemm->shape.rows) + " rows " +
-                                  std::string(Name(gemm->shape.x))};
+  KernelChoices choices{
+      .kernel = "product " + std::to_string(gemm->depth) + " > " + std::to_string(gemm->channels) +
+                " of " + std::to_string(gemm->shape.rows) + " rows " +
+                std::string(Name(gemm->shape.x)) + (gemm->shape.narrow ? " narrow" : "")};
   for (const ConvSchedule& schedule : GemmSchedules(gemm->shape, lowering.unit())) {
     choices.schedules.push_back(ToPlain(schedule));
   }
@@ -214,6 +217,7 @@ bool LowerGemm(Lowering& lowering, const Group& group) {
   const Product product{.x = *x,
                         .x_zero = gemm->x_zero,
                         .bias = gemm->whole_bias,
+                        .narrow = gemm->shape.narrow,
                         .slack = lowering.HasSlack(*x),
                         .channels = gemm->channels};
   const TileSchedule tile = (chosen ? *chosen : DefaultGemm(gemm->shape, lowering.unit())).tile;

@@ -4,9 +4,12 @@ namespace msc::native {
 
 TileSchedule MadeRows::Tile(const VectorUnit& unit) const {
   const std::int64_t step = StepOf(x);
-  return DefaultTile(
-      {.rows = x_dims[3], .channels = channels, .depth = (depth() + step - 1) / step, .x = x},
-      unit);
+  return DefaultTile({.rows = x_dims[3],
+                      .channels = channels,
+                      .depth = (depth() + step - 1) / step,
+                      .x = x,
+                      .narrow = narrow},
+                     unit);
 }
 
 std::int64_t RowsAtOnce(std::int64_t rows, std::int64_t row_bytes) {
@@ -27,7 +30,11 @@ Body MadeRowsBody(Lowering& lowering, KernelWriter& writer, const MadeRows& rows
   View block = NewView(rows.x, {pixels, depth}, RowMajor(2), Halo(2), elements);
   block.buffer = lowering.Scratch(block.dtype, elements).buffer;
   (void)writer.Use(block, kernel::Access::kScratch);
-  Product product{.x = block, .x_zero = rows.x_zero, .bias = rows.bias, .channels = rows.channels};
+  Product product{.x = block,
+                  .x_zero = rows.x_zero,
+                  .bias = rows.bias,
+                  .narrow = rows.narrow,
+                  .channels = rows.channels};
   product.x.dims = {rows.x_dims[0], 1, depth, rows.x_dims[2], pixels};
   // Stride 0 for n and h: every block overwrites the same memory.
   product.x.strides = {0, 0, 1, 0, block.strides[0]};

@@ -14,6 +14,7 @@ struct MadeRows {
   DType x = DType::kF32;
   std::int64_t x_zero = 0;
   std::vector<std::int32_t> bias = {};  ///< as in Product::bias
+  bool narrow = false;                  ///< as Product::narrow
   std::int64_t channels = 1;            ///< c
 
   [[nodiscard]] std::int64_t depth() const { return x_dims[1]; }

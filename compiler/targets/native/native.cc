@@ -34,7 +34,11 @@ bool HasStaticType(const ValueType& type) {
 class NativeTarget final : public Target {
  public:
   explicit NativeTarget(const Isa& isa)
-      : isa_(isa), facts_{.name = "native", .device = "cpu", .version = "5 " + ToString(isa)} {}
+      : isa_(isa),
+        facts_{.name = "native",
+               .device = "cpu",
+               .version = "6 " + ToString(isa),
+               .weight_bits = UnitOf(isa).dot4_narrow ? 7 : 8} {}
 
  private:
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }

@@ -30,6 +30,7 @@ MadeRows RowsOf(const ConvProblem& problem, std::int64_t rows) {
           .x = problem.shape.x,
           .x_zero = problem.x_zero,
           .bias = problem.whole_bias,
+          .narrow = problem.shape.narrow,
           .channels = problem.channels()};
 }
 

@@ -341,9 +341,10 @@ void ProductWriter::WriteStep(const First& first, Size size, int entries,
                               const std::vector<VarId>& sums, Body& body) {
   const int w_lanes = static_cast<int>(product_.step()) * lanes_;
   const Type weight{product_.bytes() ? DType::kI8 : product_.x.dtype, w_lanes};
+  const Op dot = product_.narrow ? Op::kDot4Narrow : product_.bytes() ? Op::kDot4 : Op::kDot2;
   const auto added = [&](const Expr& sum, const Expr& x, const Expr& w) {
     if (product_.step() == 1) return sum + x * w;
-    return kernel::Dot(product_.bytes() ? Op::kDot4 : Op::kDot2, sum, x, w);
+    return kernel::Dot(dot, sum, x, w);
   };
   // The step loads one weight per vector and one entry of X per column, and uses each entry for all
   // vectors and each weight for all columns.

@@ -27,6 +27,9 @@ struct Product {
   std::vector<std::int32_t> bias = {};
   /// For f32: initial sums, if set; dims n, g, c, h, w like Y.
   std::optional<View> start = {};
+  /// For bytes: whether any two products add up to an i16, so that fewer instructions do
+  /// (FitsNarrow).
+  bool narrow = false;
   bool slack = true;          ///< for bytes: whether three past the end may be read
   std::int64_t channels = 1;  ///< c
   std::int64_t kernel_h = 1;

@@ -19,14 +19,15 @@ void EachTile(const ProductShape& shape, const VectorUnit& unit, const Make& mak
   constexpr int kMaxVectors = 4;
   constexpr int kMaxNarrowColumns = 12;
   const bool narrow = shape.x != DType::kF32;
-  const bool one_instruction = shape.x == DType::kBF16 ? unit.dot2 : unit.dot4;
+  const bool as_they_are =
+      shape.x == DType::kBF16 ? unit.dot2 : unit.dot4 || (unit.dot4_narrow && shape.narrow);
   const std::int64_t vectors_in_all = CeilDiv(shape.channels, unit.lanes);
   for (int vectors = 1; vectors <= kMaxVectors; ++vectors) {
     if (vectors > vectors_in_all && vectors > 1) break;
     // The remaining registers hold the weights of one step and one broadcast element. Narrow types
-    // need two more: the constant 128 of i8 and a spare one for the compiler. Without a dot-product
-    // instruction, widened weights take as many registers again.
-    const int more = !narrow ? 0 : one_instruction ? 2 : vectors + 2;
+    // need two more: the constant 128 of i8 and a spare one for the compiler. Where weights must be
+    // widened first, these take as many registers again.
+    const int more = !narrow ? 0 : as_they_are ? 2 : vectors + 2;
     // Each column of each vector has a sum in a register: up to 14 columns of 2 vectors with 32
     // registers, 6 of 2 with 16.
     const int fitting = (unit.registers - vectors - 1 - more) / vectors;
@@ -110,7 +111,8 @@ ProductShape ProductFor(const ConvShape& shape, const ConvSchedule& schedule) {
   ProductShape product{.rows = shape.out_width,
                        .channels = shape.out_channels,
                        .depth = CeilDiv(shape.in_channels, StepOf(shape.x)),
-                       .x = shape.x};
+                       .x = shape.x,
+                       .narrow = shape.narrow};
   if (const std::int64_t m = WinogradTile(schedule.algorithm); m > 0) {
     const WinogradTiling tiling = TilingOf(shape.out_height, shape.out_width, m);
     product.rows = tiling.block * tiling.columns;
@@ -191,6 +193,7 @@ VectorUnit UnitOf(const Isa& isa) {
   return {.lanes = isa.vector_bytes() / 4,
           .registers = isa.vector_registers(),
           .dot4 = isa.vnni,
+          .dot4_narrow = isa.avx2 && !isa.vnni,
           .dot2 = isa.bf16};
 }
 

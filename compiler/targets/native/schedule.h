@@ -18,8 +18,11 @@ namespace msc::native {
 struct VectorUnit {
   int lanes = 4;       ///< f32 elements per vector register
   int registers = 16;  ///< vector registers
-  bool dot4 = false;   ///< u8 x i8 products summed in i32 (VNNI)
-  bool dot2 = false;   ///< bf16 products summed in f32 (AVX512-BF16)
+  bool dot4 = false;   ///< u8 x i8 products summed in i32 by one instruction (VNNI)
+  /// Such products that fit in i16 in pairs, summed by three instructions (AVX2 without VNNI). All
+  /// others take eight.
+  bool dot4_narrow = false;
+  bool dot2 = false;  ///< bf16 products summed in f32 (AVX512-BF16)
 };
 [[nodiscard]] VectorUnit UnitOf(const Isa& isa);
 
@@ -69,6 +72,7 @@ struct ProductShape {
   std::int64_t channels = 1;  ///< output channels
   std::int64_t depth = 1;     ///< steps of each sum
   DType x = DType::kF32;      ///< type of X: f32, bf16, i8 or u8
+  bool narrow = false;        ///< as Product::narrow
 };
 
 /// Returns the tile that wastes least by a model of the register file and the load ports.
@@ -91,6 +95,7 @@ struct ConvShape {
   bool joinable = true;    ///< no gaps between the rows of an image
   bool depthwise = false;  ///< the kernel for one input channel per group supports it
   DType x = DType::kF32;   ///< type of X: f32, bf16, i8 or u8
+  bool narrow = false;     ///< as Product::narrow
 };
 [[nodiscard]] ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit);
 

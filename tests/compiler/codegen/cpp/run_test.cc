@@ -244,8 +244,9 @@ TEST_P(Levels, FunctionsAreAccurate) {
 }
 
 /// out = saturate(round(in * 0.375 - 20)) of bytes, and sums of four products of `in` in every lane
-/// with as many i8 a lane, `lanes` at a time, the last ones in part.
-KernelFunc ApplyToBytes(DType dtype, std::int64_t n, int lanes) {
+/// with as many i8 a lane, `lanes` at a time, the last ones in part. If `narrow`, with halves of
+/// these, whose pairs of products fit in i16.
+KernelFunc ApplyToBytes(DType dtype, std::int64_t n, int lanes, bool narrow) {
   KernelBuilder builder("bytes");
   const auto in = builder.AddBuffer({"in", dtype, n, Access::kRead});
   const auto weights = builder.AddBuffer({"weights", DType::kI8, 4 * n, Access::kRead});
@@ -264,10 +265,12 @@ KernelFunc ApplyToBytes(DType dtype, std::int64_t n, int lanes) {
     const Expr four = kernel::Bits(kernel::Load(in, kernel::Int(3), {dtype, 4}), {DType::kI32, 1});
     const Expr spread = kernel::Bits(kernel::Broadcast(four, lanes), {DType::kU8, 4 * lanes}) +
                         kernel::Int(128, {DType::kU8, 4 * lanes});
+    const kernel::Type four_a_lane{DType::kI8, 4 * lanes};
+    const Expr all = kernel::Load(weights, index * 4, four_a_lane, 4 * valid);
     const Expr sum = kernel::Dot(
-        Op::kDot4,
+        narrow ? Op::kDot4Narrow : Op::kDot4,
         kernel::Cast(kernel::Load(in, index, {dtype, lanes}, valid), {DType::kI32, lanes}), spread,
-        kernel::Load(weights, index * 4, {DType::kI8, 4 * lanes}, 4 * valid));
+        narrow ? kernel::Binary(Op::kDiv, all, kernel::Int(2, four_a_lane)) : all);
     return std::vector<kernel::Stmt>{{kernel::Store{out, index, code, valid}},
                                      {kernel::Store{dots, index, sum, valid}}};
   };
@@ -287,8 +290,10 @@ TEST_P(Levels, BytesRunAsInterpreted) {
   std::vector<KernelFunc> funcs;
   for (const DType dtype : {DType::kU8, DType::kI8}) {
     for (const int lanes : {1, 4, 8, 16}) {
-      funcs.push_back(ApplyToBytes(dtype, kBytes, lanes));
-      ASSERT_EQ(kernel::Verify(funcs.back()), std::vector<std::string>{}) << Print(funcs.back());
+      for (const bool narrow : {false, true}) {
+        funcs.push_back(ApplyToBytes(dtype, kBytes, lanes, narrow));
+        ASSERT_EQ(kernel::Verify(funcs.back()), std::vector<std::string>{}) << Print(funcs.back());
+      }
     }
   }
   const Folder folder;

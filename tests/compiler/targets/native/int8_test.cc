@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -226,6 +227,30 @@ std::string WithScales(std::string text) {
   return text;
 }
 
+/// The same with weights of 7 bits: numbers from -64 to 64 instead of random ones.
+std::string WithSevenBits(const std::string& text) {
+  const std::regex random(R"(i8\[([0-9,]+)\] = random ([0-9]))");
+  std::string result;
+  std::string::const_iterator rest = text.begin();
+  for (std::sregex_iterator it(text.begin(), text.end(), random), end; it != end; ++it) {
+    std::int64_t count = 1;
+    const std::string dims = (*it)[1];
+    for (std::size_t at = 0; at < dims.size(); at = dims.find(',', at) + 1) {
+      count *= std::stoll(dims.substr(at));
+      if (dims.find(',', at) == std::string::npos) break;
+    }
+    Rng rng(std::stoull((*it)[2]));
+    result.append(rest, (*it)[0].first);
+    result += "i8[" + dims + "] = [";
+    for (std::int64_t i = 0; i < count; ++i) {
+      result += (i > 0 ? ", " : "") + std::to_string(static_cast<int>(rng.Below(129)) - 64);
+    }
+    result += "]";
+    rest = (*it)[0].second;
+  }
+  return result.append(rest, text.end());
+}
+
 class NativeNarrow : public testing::TestWithParam<const char*> {
  protected:
   const Target* Get() {
@@ -246,13 +271,37 @@ TEST_P(NativeNarrow, IsExactWherePowersOfTwoScale) {
   for (const char* text : {kConvolutions, kDense, kAround}) ExpectExact(*target, WithScales(text));
 }
 
+TEST_P(NativeNarrow, IsExactWithWeightsOfSevenBits) {
+  const Target* const target = Get();
+  if (target == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
+  for (const char* text : {kConvolutions, kDense}) {
+    ExpectExact(*target, WithSevenBits(WithScales(text)));
+  }
+}
+
+// Their kernels are others where three instructions do what takes eight.
+TEST_P(NativeNarrow, SaysWithHowManyBitsItIsFastest) {
+  const Target* const target = Get();
+  if (target == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
+  const std::string isa = GetParam();
+  const bool narrow = isa == "avx2" || isa == "avx512";
+  EXPECT_EQ(target->facts().weight_bits, narrow ? 7 : 8);
+  for (const bool seven : {false, true}) {
+    const std::string text = WithScales(kDense);
+    Graph graph = ParseGraph(seven ? WithSevenBits(text) : text);
+    InferTypes(graph);
+    const std::string kernel = target->Schedules(graph, graph.order().front()).kernel;
+    EXPECT_EQ(kernel.ends_with("narrow"), narrow && seven) << kernel;
+  }
+}
+
 TEST_P(NativeNarrow, IsExactInBF16WhereNumbersHaveFewBits) {
   const Target* const target = Get();
   if (target == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
   ExpectExact(*target, WithScales(kBF16));
 }
 
-// Products of 255 and 127 in every place: pairs of them do not fit 16 bits.
+// Products of 255 and 127 in every place: pairs of them do not fit 16 bits. Those of 64 do.
 TEST_P(NativeNarrow, SumsDoNotSaturate) {
   const Target* const target = Get();
   if (target == nullptr) GTEST_SKIP() << "this processor has no " << GetParam();
@@ -260,17 +309,29 @@ TEST_P(NativeNarrow, SumsDoNotSaturate) {
   input %x : u8[2,512]
   const %w : i8[3,512] = splat 127
   const %v : i8[3,512] = splat -128
+  const %p : i8[3,512] = splat 64
+  const %q : i8[3,512] = splat -64
+  const %r : i8[3,512] = splat 65
   const %s : f32[1] = [1.0]
   %y = msc.Gemm(%x, %w, _, _, %s) {y_type = 1}
   %z = msc.Gemm(%x, %v, _, _, %s) {x_zero_point = 1, y_type = 1}
+  %a = msc.Gemm(%x, %p, _, _, %s) {y_type = 1}
+  %b = msc.Gemm(%x, %q, _, _, %s) {y_type = 1}
+  %c = msc.Gemm(%x, %r, _, _, %s) {y_type = 1}
   output %y
   output %z
+  output %a
+  output %b
+  output %c
 })");
   Tensor x(DType::kU8, {2, 512});
   for (std::uint8_t& value : x.MutableValues<std::uint8_t>()) value = 255;
   const std::vector<Tensor> outputs = built.executable.Run(std::vector<Tensor>{std::move(x)});
   for (const float y : outputs[0].Values<float>()) EXPECT_EQ(y, 512 * 255 * 127);
   for (const float z : outputs[1].Values<float>()) EXPECT_EQ(z, -512 * 254 * 128);
+  for (const float a : outputs[2].Values<float>()) EXPECT_EQ(a, 512 * 255 * 64);
+  for (const float b : outputs[3].Values<float>()) EXPECT_EQ(b, -512 * 255 * 64);
+  for (const float c : outputs[4].Values<float>()) EXPECT_EQ(c, 512 * 255 * 65);
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, NativeNarrow,

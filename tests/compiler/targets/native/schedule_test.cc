@@ -42,11 +42,12 @@ ConvShape RandomShape(Rng& rng) {
   shape.joinable = rng.Below(2) == 0;
   shape.depthwise = shape.in_channels == 1 && rng.Below(2) == 0;
   shape.x = rng.Below(3) == 0 ? DType::kU8 : DType::kF32;
+  shape.narrow = shape.x == DType::kU8 && rng.Below(2) == 0;
   return shape;
 }
 
 const std::vector<VectorUnit> kUnits = {{.lanes = 4, .registers = 16},
-                                        {.lanes = 8, .registers = 16},
+                                        {.lanes = 8, .registers = 16, .dot4_narrow = true},
                                         {.lanes = 16, .registers = 32, .dot4 = true, .dot2 = true}};
 
 TEST(NativeSchedules, HaveTheDefaultFirstAndNothingTwiceOrThatDoesNotApply) {
