@@ -24,6 +24,8 @@ import tasks
 import networks
 
 HERE, ROOT = tasks.HERE, networks.ROOT
+# Those of int8 weights with which native is fastest: docs/quantization.md, "CPUs without VNNI".
+WEIGHT_BITS = 8 if "vnni" in pathlib.Path("/proc/cpuinfo").read_text() else 7
 # mscgym: done, but a limit is missed, or the result is suspicious or slower.
 MISSED = 3
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
@@ -184,13 +186,17 @@ def tool(job, command, *words):
 
 
 def int8(job):
-    return of_strategy(job, tool(job, "quantize"))
+    return of_strategy(job, quantized(job))
 
 
-def pruned(density, quantized):
+def quantized(job, *words):
+    return tool(job, "quantize", "--bits", WEIGHT_BITS, *words)
+
+
+def pruned(density, is_int8):
     def make(job):
         strategy = tool(job, "prune", "--density", density, "--score", "obs", "--align", 8, "--reconstruct")
-        return of_strategy(job, tool(job, "quantize", "--strategy", strategy) if quantized else strategy)
+        return of_strategy(job, quantized(job, "--strategy", strategy) if is_int8 else strategy)
     return make
 
 
@@ -229,7 +235,7 @@ def bisection(job):
         # As optimize and quantize do.
         "calibration": {"data": {"images": str(setting.samples(job.name, "calibration"))},
                         "options": {"method": "mse"}},
-        "quantize": {"rounding": ["gptq"]},
+        "quantize": {"rounding": ["gptq"], "bits": [WEIGHT_BITS]},
         "quality": {"data": {"images": str(setting.samples(job.name, "search")), **labels},
                     "metrics": {loss: {"command": command, "better": "lower"}
                                 for loss, command in own_metrics(job).items()}},

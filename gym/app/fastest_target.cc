@@ -32,11 +32,14 @@ std::optional<Strategy> AllInt8(const Graph& graph,
            (it == unsupported.end() ||
             std::ranges::find(it->second, Precision::kInt8) == it->second.end());
   };
+  const std::int64_t bits = registry.Get(target).facts().weight_bits;
   Strategy strategy;
   strategy.target = target;
   const std::vector<QuantizableLayer> layers = FindQuantizableLayers(graph);
   for (const QuantizableLayer& layer : layers) {
-    if (takes(layer)) strategy.quantize.layers[layer.name] = Precision::kInt8;
+    if (!takes(layer)) continue;
+    strategy.quantize.layers[layer.name] = Precision::kInt8;
+    if (bits < 8) strategy.quantize.weights[layer.name] = {.bits = bits};
   }
   if (strategy.quantize.layers.empty()) return std::nullopt;
   strategy.quantize.activations = ScalesNeeded(layers, strategy.quantize.layers, scales);

@@ -351,6 +351,12 @@ OptimizePlan PlanOptimize(const OptimizeRequest& request, Clock::time_point bega
   config.env = EnvFor(graph, plan.reasons);
   const std::int64_t judged = PlaceSamples(request, graph, config, plan.reasons);
   config.target = TargetFor(request, graph, config.quality.data, plan.reasons);
+  if (const auto bits = MakeTargets().Get(config.target).facts().weight_bits; bits < 8) {
+    config.section<envs::QuantizeConfig>().bits = {bits};
+    plan.reasons.push_back(Formatted(
+        "int8 weights have %d bits: with 8, int8 is hardly faster than f32 on a CPU without VNNI",
+        static_cast<int>(bits)));
+  }
   const Look look = LookAt(request, graph, config.quality.data, config.target);
   config.quality.outputs = request.samples.judged.outputs;
   config.quality.metrics = request.samples.judged.metrics;

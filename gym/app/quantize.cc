@@ -59,7 +59,7 @@ struct Options {
   bool symmetric = false;                   ///< no zero points; see MayShift
   std::vector<std::string> layers;          ///< as NAME=PRECISION or NAME=BITS
   std::string rules;
-  std::string keep_f32;  ///< "auto", "enough" or "none"; empty: auto if bits are the default
+  std::string keep_f32;  ///< "auto", "enough" or "none"; empty: auto if bits are 7 or 8
   CalibrationRun run;    ///< as it is deployed
   bool threads_given = false;
   CalibrationRun fitting;  ///< that decides and fits; see SetFitting
@@ -204,7 +204,8 @@ Sensitivity MeasureSensitivity(const Options& options, const Graph& graph, const
 
 /// Returns whether the user left to us what is quantized, and to how many bits.
 bool IsPlain(const QuantizeOptions& options) {
-  return options.activations == Precision::kInt8 && options.bits == 8 && options.scales.bits == 8 &&
+  // 7 bits are for CPUs without VNNI (TargetFacts::weight_bits), and lose little more than 8.
+  return options.activations == Precision::kInt8 && options.bits >= 7 && options.scales.bits == 8 &&
          options.layers.empty() && options.layer_bits.empty();
 }
 
@@ -409,14 +410,14 @@ void AddOpenMethods(CLI::App& command, Options& options) {
           "how weights are rounded: nearest; gptq or descent, which keep outputs on the samples "
           "close; auto = nearest, nearest with --correct-bias or gptq with --correct-bias, with "
           "which outputs lose least on --calibration; default: auto, but nearest with "
-          "--reconstruct, --correct-bias, other "
-          "--bits, --layer or --rules")
+          "--reconstruct, --correct-bias, fewer "
+          "--bits than 7, --layer or --rules")
       ->check(CLI::IsMember({"auto", "nearest", "gptq", "descent"}));
   auto* affine = command.add_flag(
       "--affine", options.quantize.scales.affine,
       "use a zero point for all activations that have both signs; default: only for those whose "
-      "steps it makes clearly finer, but symmetric with other --bits, --layer or --rules, for "
-      "TensorRT, and with --activations f32");
+      "steps it makes clearly finer, but symmetric with fewer --bits than 7, --layer or --rules, "
+      "for TensorRT, and with --activations f32");
   command.add_flag("--symmetric", options.symmetric, "use no zero point for any activation")
       ->excludes(affine);
 }
@@ -445,7 +446,7 @@ void AddQuantize(CLI::App& app, AppContext& context) {
                    "harmful others, as few as bring the losses of docs/quality.md on --calibration "
                    "below what is suspicious, with at most half of the work; enough = the same, "
                    "whatever is left to quantize; none = quantize all; default: auto, but none "
-                   "with other --bits, --layer or --rules")
+                   "with fewer --bits than 7, --layer or --rules")
       ->check(CLI::IsMember({"auto", "enough", "none"}));
   AddSampleOptions(*command, options->samples);
   AddSetting(*command, "--target", options->run.target,
