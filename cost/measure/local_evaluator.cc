@@ -12,6 +12,7 @@
 #include "compiler/pipeline/fitted.h"
 #include "compiler/targets/spec.h"
 #include "cost/measure/persist.h"
+#include "cost/quality/verdict.h"
 
 namespace msc::cost {
 namespace {
@@ -410,7 +411,9 @@ std::optional<Result<Outcome>> LocalEvaluator::EvaluateOne(const Candidate& cand
     return quality;
   }
   ChildRequest timing;
-  timing.part = part;
+  // The time of a candidate that surely misses a limit only tells what to propose next.
+  const bool missed = !MissedLimits(quality->value().quality, settings.limits).empty();
+  timing.part = missed ? std::max(part, PartOf(Measure::kRough)) : part;
   const auto timed = AskLatency({strategy}, std::move(timing), stop);
   if (!timed) return std::nullopt;
   const Result<Outcome>& latency = timed->front();
