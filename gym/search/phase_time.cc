@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/base/formatted.h"
+#include "envs/common/evaluation.h"
 #include "gym/search/held_out.h"
 #include "gym/search/probes.h"
 
@@ -11,7 +12,8 @@ namespace msc::gym {
 namespace {
 
 constexpr std::int64_t kFinalTimings = 3;
-constexpr double kBuildSeconds = 3;  ///< of a candidate whose kernels a trial compiled
+constexpr double kBuildSeconds = 3;          ///< of a candidate whose kernels a trial compiled
+constexpr double kTimingBuildSeconds = 0.5;  ///< of it and of the uncompressed model
 
 }  // namespace
 
@@ -34,11 +36,32 @@ double TimingSeconds(const cost::LatencyOptions& latency, std::size_t candidates
   return static_cast<double>(times) * once * 1e-3;
 }
 
+double SecondsOfTiming(const cost::LatencyOptions& latency, std::span<const Trial> trials) {
+  constexpr double kWarmUpEpochs = 10;  // of each side, mostly fewer
+  double most = 0;
+  for (const Trial& trial : trials) {
+    const auto outcome = envs::RecordedOutcome(trial.evaluation);
+    if (!outcome || !outcome->ok() || !outcome->value().latency) continue;
+    const cost::Latency& timed = *outcome->value().latency;
+    double seconds = kTimingBuildSeconds;
+    for (const double call_ns : {timed.median_ns, timed.reference_median_ns}) {
+      const double epoch =
+          std::max(call_ns * 1e-9, static_cast<double>(latency.min_epoch_us) * 1e-6);
+      seconds += static_cast<double>(timed.rounds) * epoch +
+                 std::min(kWarmUpEpochs * epoch, static_cast<double>(latency.max_warmup_ms) * 1e-3);
+    }
+    most = std::max(most, seconds);
+  }
+  return most;
+}
+
 TailTime ExpectedTail(const SearchConfig& config, const SearchProblem& problem,
                       const TailFacts& facts) {
-  // A trial is judged, then timed; only the sum of both times is known.
-  const double timing = std::min(TimingSeconds(config.latency, 1, 1), facts.trial_s * 3 / 4);
+  // A trial is fitted and judged, then timed; only the sum is known.
+  const double most = std::min(TimingSeconds(config.latency, 1, 1), facts.trial_s * 3 / 4);
+  const double timing = facts.timing_s > 0 ? std::min(facts.timing_s, most) : most;
   const double judging = facts.trial_s - timing;
+  const double building = facts.fits_kept ? std::min(judging, kBuildSeconds) : judging;
   const FinalPlan plan =
       PlanFinals(config, config.calibration.most(), CountsOf(config, facts.samples));
   const auto seen =
@@ -66,10 +89,10 @@ TailTime ExpectedTail(const SearchConfig& config, const SearchProblem& problem,
                        static_cast<double>(std::max<std::size_t>(facts.workers, 1));
   // The exported best is timed once on each target to compare with.
   tail.finalists = finalists * tail.judging + kFinalTimings * (finalists + compared) * timing +
-                   compared * timing + judging;
+                   compared * timing + building;
   tail.explanation =
       std::min(config.explain_s, static_cast<double>(problem.decisions().size()) * facts.trial_s);
-  tail.answer = 1 + judging;
+  tail.answer = 1 + building;
   if (config.time_budget_s <= 0) return tail;
   const auto limit = [&](double& seconds, double part) {
     seconds = std::min(seconds, part * config.time_budget_s);

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "cost/measure/latency.h"
 #include "cost/model/evaluator.h"
 #include "gym/core/problem.h"
 #include "gym/search/config.h"
@@ -65,6 +66,7 @@ struct FinalTime {
 /// Inputs of ExpectedTail.
 struct TailFacts {
   double trial_s = 0;        ///< seconds per trial
+  double timing_s = 0;       ///< seconds of timing a candidate once; 0 = unknown
   std::int64_t samples = 0;  ///< available for judging candidates
   /// Seconds that the uncompressed model takes for one of them; 0 = unknown.
   double sample_s = 0;
@@ -76,6 +78,11 @@ struct TailFacts {
 /// Returns the longest time to measure the latency of `candidates` together, `times` times.
 [[nodiscard]] double TimingSeconds(const cost::LatencyOptions& latency, std::size_t candidates,
                                    std::int64_t times);
+
+/// Returns the seconds that the longest timing of these trials took, of the rounds that were
+/// needed; 0 without any.
+[[nodiscard]] double SecondsOfTiming(const cost::LatencyOptions& latency,
+                                     std::span<const Trial> trials);
 
 /// Returns the expected times from the duration of trials and the config, within the parts of
 /// config.time_budget_s if that is set.

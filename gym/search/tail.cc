@@ -21,7 +21,10 @@ double SensitivitySeconds(const StudyResult& study) {
 }  // namespace
 
 SearchTail::SearchTail(const Setup& setup, Measuring& measuring)
-    : setup_(setup), measuring_(measuring), heard_(setup.run.EarlierTrials()) {}
+    : setup_(setup),
+      measuring_(measuring),
+      heard_(setup.run.EarlierTrials()),
+      timing_s_(SecondsOfTiming(setup.config.latency, heard_)) {}
 
 bool SearchTail::Stop() {
   setup_.run.Tick();
@@ -31,6 +34,7 @@ bool SearchTail::Stop() {
 TailTime SearchTail::Expected(double trial_s) const {
   return ExpectedTail(setup_.config, setup_.problem,
                       {.trial_s = trial_s,
+                       .timing_s = timing_s_,
                        .samples = setup_.samples,
                        .sample_s = setup_.prepared.sample_s,
                        .fits_kept = !setup_.farm,
@@ -46,6 +50,7 @@ TrialHooks SearchTail::Hooks() {
       Trial& heard = heard_.emplace_back();
       heard.seconds = progress.last->seconds;
       heard.repeated = progress.last->repeated;
+      timing_s_ = std::max(timing_s_, SecondsOfTiming(setup_.config.latency, {progress.last, 1}));
     }
     if (!most_) most_ = time_parts::kAfterTrials * setup_.time.Left();
     expected_ = ShrunkTo(Expected(SecondsOfTrial(heard_)), *most_);

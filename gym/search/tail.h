@@ -57,6 +57,7 @@ class SearchTail {
   Setup setup_;
   Measuring& measuring_;
   std::vector<Trial> heard_;    ///< trials of this run, only their times
+  double timing_s_ = 0;         ///< of the longest timing of a trial; 0 = unknown
   std::optional<double> most_;  ///< time limit of all phases, set when trials begin
   TailTime expected_;
   std::optional<Findings> confirmed_;

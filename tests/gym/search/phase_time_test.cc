@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "envs/common/evaluation.h"
 #include "tests/gym/study/fake_problem.h"
 
 namespace msc::gym {
@@ -38,6 +39,37 @@ TEST(SecondsOfTrial, LeavesTheFirstOnesAsideWhereThereAreMore) {
 
 TEST(TimingSeconds, IsTheMostThatTheConfigAllows) {
   EXPECT_DOUBLE_EQ(TimingSeconds(Config(0).latency, 2, 3), 3 * (2 * 1.0 + 3 * 0.1));
+}
+
+TEST(SecondsOfTiming, AreThoseOfTheLongestOne) {
+  const cost::LatencyOptions latency = Config(0).latency;
+  EXPECT_EQ(SecondsOfTiming(latency, std::vector{Took(8)}), 0);
+  const auto timed = [](std::int64_t rounds, double ms) {
+    cost::Outcome outcome;
+    outcome.latency = cost::Latency{
+        .median_ns = ms * 1e6, .reference_median_ns = 20e6, .ratio = ms / 20, .rounds = rounds};
+    Trial trial = Took(8);
+    trial.evaluation = envs::ToEvaluation(outcome, "");
+    return trial;
+  };
+  // Building, rounds, and at most 0.1 s of warming up on each side.
+  const double once = 0.5 + 30 * (0.005 + 0.020) + 0.050 + 0.1;
+  EXPECT_NEAR(SecondsOfTiming(latency, std::vector{timed(30, 5), timed(10, 5)}), once, 1e-9);
+  EXPECT_NEAR(SecondsOfTiming(latency, std::vector{timed(30, 0.1)}),
+              0.5 + 30 * (0.001 + 0.020) + 0.010 + 0.1, 1e-9)
+      << "an epoch takes a millisecond at least";
+}
+
+TEST(ExpectedTail, CountsTimingsAsTheyWere) {
+  const FakeProblem problem;
+  const auto tail = [&](double timing_s) {
+    return ExpectedTail(Config(0), problem,
+                        {.trial_s = 4, .timing_s = timing_s, .samples = 200, .fits_kept = true});
+  };
+  EXPECT_DOUBLE_EQ(tail(0.4).timing, 0.4);
+  EXPECT_DOUBLE_EQ(tail(3).timing, 1.2) << "never more than the config allows";
+  EXPECT_DOUBLE_EQ(tail(0.4).answer, 1 + 3) << "what was fitted is not fitted again";
+  EXPECT_DOUBLE_EQ(tail(3).answer, 1 + 2.8);
 }
 
 TEST(ExpectedTail, GoesByWhatTrialsTook) {
