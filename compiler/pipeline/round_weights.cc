@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "compiler/base/parallel.h"
 #include "compiler/compress/prune/least_squares.h"
 #include "compiler/compress/prune/linear_form.h"
 #include "compiler/compress/quantize/grid.h"
@@ -73,14 +74,14 @@ WeightStep StepOf(const QuantizeOptions& options, const Request& request,
 /// Returns the steps of rows of `inputs` weights: one for each request.group of them.
 std::vector<WeightStep> StepsOf(const QuantizeOptions& options, const Request& request,
                                 std::span<const float> rows, std::int64_t inputs,
-                                std::span<const double> importance) {
-  std::vector<WeightStep> steps;
+                                std::span<const double> importance, int threads = 1) {
   const auto group = static_cast<std::size_t>(request.group);
-  for (std::size_t first = 0; first < rows.size(); first += group) {
-    const std::size_t input = first % static_cast<std::size_t>(inputs);
-    steps.push_back(StepOf(options, request, rows.subspan(first, group),
-                           importance.empty() ? importance : importance.subspan(input, group)));
-  }
+  std::vector<WeightStep> steps((rows.size() + group - 1) / group);
+  ForEachOnThreads(threads, steps.size(), [&](std::size_t i) {
+    const std::size_t input = i * group % static_cast<std::size_t>(inputs);
+    steps[i] = StepOf(options, request, rows.subspan(i * group, group),
+                      importance.empty() ? importance : importance.subspan(input, group));
+  });
   return steps;
 }
 
@@ -187,7 +188,7 @@ Choice BestChoice(const QuantizeOptions& options, const Request& request, const 
       group.moments.Gram(corrects ? LinearMoments::About::kMean : LinearMoments::About::kZero);
   std::vector<double> importance(inputs);
   for (std::size_t i = 0; i < inputs; ++i) importance[i] = gram[i * inputs + i];
-  choice.steps = StepsOf(options, request, weights, group.inputs(), importance);
+  choice.steps = StepsOf(options, request, weights, group.inputs(), importance, threads);
   choice.weights = RoundRows(weights, choice.steps, gram, ParseRounding(options.rounding),
                              group.inputs() / request.group, threads);
   if (corrects) choice.bias = MeanBias(group.moments, choice.weights);

@@ -22,6 +22,9 @@ using RowsView = Eigen::Map<const Rows, 0, Eigen::OuterStride<>>;
 /// Added to the diagonal of the inputs' moments, relative to its mean, so that they have an inverse
 /// if inputs are linearly dependent.
 constexpr double kDamping = 1e-4;
+/// Rows whose products are added at once: a pair of their panels stays in the cache, and calls with
+/// fewer rows wait for others, since each sum is read and written once a call.
+constexpr std::int64_t kRows = 256;
 
 Matrix ToMatrix(std::span<const float> rows, Eigen::Index outputs, Eigen::Index inputs) {
   Check(std::ssize(rows) == outputs * inputs, "weights have the size of their layer");
@@ -42,7 +45,7 @@ struct LinearMoments::Sums {
   std::int64_t count = 0;
   Matrix xx;  ///< its lower triangle; of the rows that are not kept, as xy
   Matrix xy;
-  std::vector<float> x_rows;  ///< rows that are kept, [kept, inputs]
+  std::vector<float> x_rows;  ///< rows that are kept: all, or the last ones; [kept, inputs]
   std::vector<float> y_rows;  ///< [kept, outputs]
   std::int64_t kept = 0;
   Vector yy;  ///< by output
@@ -57,7 +60,6 @@ struct LinearMoments::Sums {
       xy = Matrix::Zero(x.size(), y.size());
     }
     // A few rows at a time, so that a pair of panels stays in the cache.
-    constexpr std::int64_t kRows = 256;
     for (std::int64_t first = 0; first < rows; first += kRows) {
       const std::int64_t here = std::min(kRows, rows - first);
       const Panels inputs(x_values + first * x_stride, here, x.size(), x_stride);
@@ -74,6 +76,14 @@ struct LinearMoments::Sums {
     x_rows = {};
     y_rows = {};
     kept = 0;
+  }
+
+  /// Appends rows to those that are kept.
+  void Keep(std::int64_t rows, const float* values, std::int64_t stride, const Vector& one,
+            std::vector<float>& into) const {
+    into.resize(into.size() + static_cast<std::size_t>(rows * one.size()));
+    Eigen::Map<Rows>(into.data() + kept * one.size(), rows, one.size()) =
+        RowsView(values, rows, one.size(), Eigen::OuterStride<>(stride));
   }
 
   /// Returns the moments about zero, divided by the count.
@@ -234,20 +244,16 @@ void LinearMoments::Add(std::int64_t count, const float* x, std::int64_t x_strid
   }
   const bool all_kept = sums.kept == sums.count;
   sums.count += count;
-  if (y != nullptr && all_kept && sums.count <= sums.x.size()) {
-    const auto keep = [&](const float* rows, std::int64_t stride, const Vector& one,
-                          std::vector<float>& into) {
-      into.resize(into.size() + static_cast<std::size_t>(count * one.size()));
-      Eigen::Map<Rows>(into.data() + sums.kept * one.size(), count, one.size()) =
-          view(rows, stride, one);
-    };
-    keep(x, x_stride, sums.x, sums.x_rows);
-    keep(y, y_stride, sums.y, sums.y_rows);
-    sums.kept += count;
+  const bool few = all_kept && sums.count <= sums.x.size();
+  if (y == nullptr || (!few && sums.kept == 0 && count >= kRows)) {
+    sums.Sum();
+    sums.AddProductsOf(count, x, x_stride, y, y_stride);
     return;
   }
-  sums.Sum();
-  sums.AddProductsOf(count, x, x_stride, y, y_stride);
+  sums.Keep(count, x, x_stride, sums.x, sums.x_rows);
+  sums.Keep(count, y, y_stride, sums.y, sums.y_rows);
+  sums.kept += count;
+  if (!few && sums.kept >= kRows) sums.Sum();
 }
 
 std::vector<double> LinearMoments::Gram(About about) const {

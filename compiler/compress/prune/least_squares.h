@@ -14,6 +14,7 @@ namespace msc {
 /// Second moments of the inputs of one linear map, and of its inputs with its wanted outputs. Takes
 /// at most 8 * (inputs + outputs)^2 bytes. As long as there are fewer rows than inputs, keeps the
 /// rows in place of the moments, which are computed when they are asked for: Solve needs them not.
+/// Later it keeps a few hundred rows whose products are to be added.
 /// Not thread-safe.
 class LinearMoments {
  public:

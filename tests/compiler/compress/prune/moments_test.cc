@@ -1,15 +1,18 @@
 // Sums of products and the inverse's factor, both against plain loops in double.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <Eigen/Core>
 #include <gtest/gtest.h>
 
 #include "compiler/compress/prune/inverse_factor.h"
+#include "compiler/compress/prune/least_squares.h"
 #include "compiler/compress/prune/outer_products.h"
 
 namespace msc {
@@ -68,6 +71,39 @@ TEST(AddProducts, OfALowerTriangleAreThoseOfTheWholeForAnyNumberOfThreads) {
   for (std::size_t j = 0; j < kColumns; ++j) {
     for (std::size_t i = j; i < kColumns; ++i) {
       ASSERT_EQ(lower[j * kColumns + i], whole[j * kColumns + i]) << i << ", " << j;
+    }
+  }
+}
+
+// Few rows are kept, more are summed some at a time; calls decide nothing.
+TEST(LinearMoments, AreThoseOfAllRowsHoweverTheyCome) {
+  std::mt19937_64 random(5);
+  constexpr std::int64_t kInputs = 40;
+  constexpr std::int64_t kOutputs = 3;
+  for (const std::int64_t rows : {2, 39, 40, 41, 255, 256, 257, 1000}) {
+    const std::vector<float> x = Draw(random, rows * kInputs);
+    const std::vector<float> y = Draw(random, rows * kOutputs);
+    const std::vector<float> weights = Draw(random, kOutputs * kInputs);
+    const std::vector<float> bias(kOutputs, 0.5F);
+    LinearMoments whole(kInputs, kOutputs);
+    whole.Add(rows, x.data(), kInputs, y.data(), kOutputs);
+    const LinearMoments::Fit wanted = whole.Solve(weights, bias, true, 0.01);
+    for (const std::int64_t at_once : {1, 16, 300}) {
+      LinearMoments parts(kInputs, kOutputs);
+      for (std::int64_t first = 0; first < rows; first += at_once) {
+        parts.Add(std::min(at_once, rows - first), x.data() + first * kInputs, kInputs,
+                  y.data() + first * kOutputs, kOutputs);
+      }
+      SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(at_once) + " at once");
+      EXPECT_EQ(parts.count(), rows);
+      const LinearMoments::Fit fit = parts.Solve(weights, bias, true, 0.01);
+      for (std::size_t i = 0; i < fit.weights.size(); ++i) {
+        ASSERT_NEAR(fit.weights[i], wanted.weights[i], 1e-5);
+      }
+      EXPECT_NEAR(parts.Error(weights, bias), whole.Error(weights, bias), 1e-6);
+      const std::vector<double> gram = whole.Gram(LinearMoments::About::kMean);
+      const std::vector<double> summed = parts.Gram(LinearMoments::About::kMean);
+      for (std::size_t i = 0; i < gram.size(); ++i) ASSERT_NEAR(summed[i], gram[i], 1e-9);
     }
   }
 }
