@@ -296,7 +296,7 @@ class CompressProblem final : public StrategyProblem {
   }
   [[nodiscard]] NamedAssignments DoAnchors() const override {
     const bool trains = !choices_.recipes.decisions().empty() && !trains_best_;
-    return AnchorsOf(choices_, order_, quantize_.quantize.bits, trains);
+    return AnchorsOf(choices_, order_, WeightBits(quantize_.quantize), trains);
   }
 
   [[nodiscard]] Strategy DoStrategyOf(const gym::Assignment& assignment) const override {

@@ -44,6 +44,10 @@ void TakeScales(const QuantizeContext& context, QuantizePlan& plan) {
 
 }  // namespace
 
+std::vector<std::int64_t> WeightBits(const QuantizeConfig& config) {
+  return config.bits.empty() ? std::vector{kWholeBits} : config.bits;
+}
+
 bool FitsWeights(const QuantizeConfig& config) {
   return std::any_of(config.rounding.begin(), config.rounding.end(),
                      [](const std::string& word) { return word != "nearest"; });
@@ -128,7 +132,8 @@ QuantizeChoices::QuantizeChoices(const QuantizeContext& context)
     : config_(context.quantize),
       layers_(OfferedLayers(context)),
       first_(TiedLayers(context, layers_)) {
-  CheckList(config_.bits, false, "bits");
+  config_.bits = WeightBits(config_);
+  CheckList(config_.bits, true, "bits");
   CheckList(config_.ranges, true, "ranges");
   CheckList(config_.rounding, false, "rounding");
   // Descending, so that the last choice is the narrowest.

@@ -15,7 +15,9 @@ namespace msc::envs {
 struct QuantizeConfig {
   static constexpr std::string_view kSection = "quantize";
   static constexpr std::string_view kSectionHelp = "decisions about int8 layers";
-  std::vector<std::int64_t> bits = {8};  ///< bits of weights to choose from, 2 to 8
+  /// Bits of weights to choose from, 2 to 8. Empty: 8; a search takes what its target is fast with
+  /// (TargetFacts::weight_bits) instead.
+  std::vector<std::int64_t> bits = {};
   /// Values of CalibrationOptions::method to choose from; empty: the calibration's own.
   std::vector<std::string> ranges = {};
   std::string range_of = "model";  ///< or "layer": what the range method is chosen for
@@ -29,10 +31,12 @@ struct QuantizeConfig {
   std::vector<std::vector<std::string>> tie = {};
   bool operator==(const QuantizeConfig&) const = default;
   static void Fields(auto& self, auto& visit) {
-    visit("bits", self.bits,
-          "bits to choose from for the weights of int8 layers; the choice with 4 bits is called "
-          "\"w4a8\"",
-          Within{2, 8});
+    visit(
+        "bits", self.bits,
+        "bits to choose from for the weights of int8 layers; the choice with 4 bits is called "
+        "\"w4a8\"; empty = the most with which the target is fastest: 8, or 7 with native on CPUs "
+        "with AVX2 and without VNNI",
+        Within{2, 8});
     visit("ranges", self.ranges,
           "methods to choose from for the ranges of activations; empty = only "
           "`calibration.options.method`",
@@ -54,6 +58,8 @@ struct QuantizeConfig {
   }
 };
 
+/// Returns the bits of weights to choose from: QuantizeConfig::bits, or 8.
+[[nodiscard]] std::vector<std::int64_t> WeightBits(const QuantizeConfig& config);
 /// Returns whether candidates may have weights that are fitted to samples.
 [[nodiscard]] bool FitsWeights(const QuantizeConfig& config);
 /// Returns the name of the choice of int8 with `bits` bits per weight: "int8" for 8, "w4a8" for 4.

@@ -149,6 +149,7 @@ SearchOutcome RunSearch(const SearchConfig& config, const SearchOptions& options
   CheckSameEnv(options, settled, paths);
   const bool resumes = options.resume || options.force_resume;
   SettleTarget(resumes ? &paths : nullptr, host.listener, settled);
+  SettleBits(resumes ? &paths : nullptr, settled);
   SettleBatch(settled);
   return task.Run(settled, options, host);
 }

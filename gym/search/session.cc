@@ -39,6 +39,7 @@ SearchSession::SearchSession(SearchConfig config, const SessionOptions& options,
   config_.env = task_.spec().id;
   task_.SetDefaults(config_);
   SettleTarget(nullptr, host_.listener, config_);
+  SettleBits(nullptr, config_);
   SettleBatch(config_);
   if (task_.measured()) {
     PrepareMeasured(options);

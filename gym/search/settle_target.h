@@ -12,6 +12,11 @@ namespace msc::gym {
 /// none.
 void SettleTarget(const RunPaths* resumed, SearchListener& listener, SearchConfig& config);
 
+/// Fills in the bits of int8 layers' weights if the config names none: those of the run that is
+/// resumed, as above, or those with which the target is fastest (TargetFacts::weight_bits). The
+/// target must be settled; one that this machine lacks is reported where the search is loaded.
+void SettleBits(const RunPaths* resumed, SearchConfig& config);
+
 /// Replaces 0 samples per call, on which candidates are judged, by a number that suits the target,
 /// which must be settled. `native` has kernels of its own for every size of a batch, and those for
 /// one sample are timed.

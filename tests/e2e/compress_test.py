@@ -141,6 +141,7 @@ class Compress(e2e.SearchTest):
         config["objective"]["subject_to"] = {"weight_bytes": 10, "accuracy_drop": 0.3, "latency": 1e-9,
                                              "latency_ms": 1e9}
         config["stop"] = {"goal": {"latency_ms": 1e-9, "peak_bytes": 1}}
+        config["quantize"] = {"bits": [8]}  # of all targets and CPUs
         strict = self.write("strict.json", config)
         before = sorted(os.listdir(self.folder))
         done = self.succeed("search", strict, "--env", "compress", "--dry-run",

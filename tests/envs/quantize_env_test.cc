@@ -303,7 +303,6 @@ TEST_F(QuantizeEnv, RefusesOffersThatAreNone) {
     return "accepted";
   };
   EXPECT_EQ(refusal({}), "accepted");
-  EXPECT_EQ(refusal({.bits = {}}), "'quantize.bits' is empty");
   EXPECT_EQ(refusal({.rounding = {}}), "'quantize.rounding' is empty");
   EXPECT_EQ(refusal({.ranges = {"mse", "mse"}}), "'quantize.ranges' lists a value twice");
   EXPECT_EQ(refusal({.rounding = {"descent"}}),

@@ -962,7 +962,7 @@ class Model(e2e.SearchTest):
                 -9, -info["weight_bytes"] / 1e6 - info["latency"] - above))
         self.assertTrue(os.path.exists(self.at("run", "scales.json")))
         self.assertIn("f32", env.anchors)
-        self.assertLessEqual(set(env.anchors), {"int8", "bf16", "f32"})
+        self.assertLessEqual(set(env.anchors), {"int8", "w7a8", "bf16", "f32"})
         env.close()
         with tempfile.NamedTemporaryFile("w", suffix=".json", dir=self.folder) as broken:
             broken.write("{")

@@ -8,6 +8,7 @@
 #include "compiler/base/file.h"
 #include "compiler/base/temporary_folder.h"
 #include "compiler/pipeline/choose_target.h"
+#include "envs/quantize/quantize_config.h"
 #include "gym/search/calibration.h"
 #include "gym/search/registries.h"
 
@@ -47,6 +48,34 @@ TEST(SettleTarget, LeavesTargetsAlone) {
   SettleTarget(nullptr, listener, config);
   EXPECT_EQ(config.target, "blas:library=xsmm");
   EXPECT_TRUE(listener.lines.empty());
+}
+
+std::vector<std::int64_t> BitsFor(const std::string& target, std::vector<std::int64_t> given = {},
+                                  const RunPaths* resumed = nullptr) {
+  SearchConfig config;
+  config.target = target;
+  config.section<envs::QuantizeConfig>().bits = std::move(given);
+  SettleBits(resumed, config);
+  return config.section<envs::QuantizeConfig>().bits;
+}
+
+TEST(SettleBits, AreThoseThatSuitTheTarget) {
+  EXPECT_EQ(BitsFor("reference"), std::vector<std::int64_t>{8});
+  EXPECT_EQ(BitsFor("native:isa=baseline"), std::vector<std::int64_t>{8});
+  if (MakeTargets().Get("native").facts().version.find("avx2") != std::string::npos) {
+    EXPECT_EQ(BitsFor("native:isa=avx2"), std::vector<std::int64_t>{7});
+  }
+  EXPECT_EQ(BitsFor("native", {8, 4}), (std::vector<std::int64_t>{8, 4})) << "as asked for";
+  EXPECT_TRUE(BitsFor("no such target").empty());
+}
+
+TEST(SettleBits, AreThoseOfTheRunThatIsResumed) {
+  const TemporaryFolder folder(testing::TempDir(), "msc_settle_");
+  const RunPaths paths{folder.path()};
+  SearchConfig before;
+  before.section<envs::QuantizeConfig>().bits = {5};
+  WriteFileAtomic(paths.At("config.json"), ToJson(before));
+  EXPECT_EQ(BitsFor("reference", {}, &paths), std::vector<std::int64_t>{5});
 }
 
 TEST(SettleBatch, IsOneForKernelsOfOneSize) {
