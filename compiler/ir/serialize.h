@@ -65,10 +65,10 @@ void SaveGraph(const Graph& graph, const std::string& stem, TensorDigests& diges
 
 /// Returns a hash like GraphHash that ignores names and values of weights: graphs with equal hashes
 /// take the same time to compute. A constant with more than 16 elements that is not i64, bool or
-/// string contributes only its type and dims. The scales that only QuantizeLinear and
-/// DequantizeLinear read contribute which of them are equal, which are 1, and which are subnormal
-/// or near overflow. Names inside nested graphs count. Throws InternalError if a nested graph
-/// captures values.
+/// string contributes only its type and dims, and whether it IsNarrow. The scales that only
+/// QuantizeLinear and DequantizeLinear read contribute which of them are equal, which are 1, and
+/// which are subnormal or near overflow. Names inside nested graphs count. Throws InternalError if
+/// a nested graph captures values.
 [[nodiscard]] std::string StructureHash(const Graph& graph);
 
 }  // namespace msc

@@ -20,6 +20,7 @@
 #include "compiler/base/parallel.h"
 #include "compiler/ir/element.h"
 #include "compiler/ir/hex.h"
+#include "compiler/ir/narrow.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/serialize_format.h"
 
@@ -404,7 +405,8 @@ std::string StructureHash(const Graph& graph) {
         if (const auto it = scales.find(&tensor); it != scales.end()) {
           return type + " scale " + std::to_string(it->second);
         }
-        return type + (weights ? "" : TensorDigest(tensor));
+        if (!weights) return type + TensorDigest(tensor);
+        return type + (IsNarrow(tensor) ? " narrow" : "");
       },
       Purpose::kHash);
   return Sha256Hex(writer.Write(Renamed(graph)).dump());

@@ -325,6 +325,20 @@ TEST(Structure, DoesNotDependOnNamesAndWeights) {
   EXPECT_NE(StructureHash(clipped), six) << "a bound is not a weight";
 }
 
+TEST(Structure, KnowsWhetherWeightsAreNarrow) {
+  const auto hash = [](int weight) {
+    return StructureHash(
+        Parse("graph g {\n  input %x : f32[2,20]\n  const %s : f32[] = [0.5]\n"
+              "  const %w : i8[20,3] = splat " +
+              std::to_string(weight) +
+              "\n  %d = DequantizeLinear(%w, %s) @d\n"
+              "  %y = MatMul(%x, %d) @m\n  output %y\n}"));
+  };
+  EXPECT_EQ(hash(100), hash(-65));
+  EXPECT_EQ(hash(64), hash(-3));
+  EXPECT_NE(hash(64), hash(65)) << "native has other kernels";
+}
+
 TEST(Structure, KnowsScalesByWhichAreEqual) {
   const auto hash = [](float first, float second, const std::string& extra = "") {
     Graph graph = Parse(R"(graph g {

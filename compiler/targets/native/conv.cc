@@ -2,6 +2,7 @@
 #include <span>
 #include <utility>
 
+#include "compiler/ir/narrow.h"
 #include "compiler/targets/native/conv_problem.h"
 #include "compiler/targets/native/product.h"
 #include "compiler/targets/native/quantize.h"
@@ -92,7 +93,7 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
   problem.window = ReadWindow(node, x_spatial, {w[2], w[3]});
   problem.shape = ShapeOf(problem, graph.type(problem.x).dtype);
   problem.shape.narrow =
-      problem.quantized && lowering.unit().dot4_narrow && FitsNarrow(*problem.weights);
+      problem.quantized && lowering.unit().dot4_narrow && IsNarrow(*problem.weights);
   return problem;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/ir/narrow.h"
 #include "compiler/targets/native/made_rows.h"
 #include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/rules.h"
@@ -74,12 +75,11 @@ std::optional<Gemm> ReadGemm(const Lowering& lowering, const Node& node) {
   // Deeper sums of bytes could exceed i32.
   if (gemm.quantized && gemm.depth > kDeepestBytes) return std::nullopt;
   if (ElementCount(lowering.DimsOf(node.outputs[0])) == 0) return std::nullopt;
-  gemm.shape = {
-      .rows = ElementCount(lowering.DimsOf(gemm.x)) / gemm.depth,
-      .channels = gemm.channels,
-      .depth = (gemm.depth + StepOf(x) - 1) / StepOf(x),
-      .x = x,
-      .narrow = gemm.quantized && lowering.unit().dot4_narrow && FitsNarrow(*gemm.weights)};
+  gemm.shape = {.rows = ElementCount(lowering.DimsOf(gemm.x)) / gemm.depth,
+                .channels = gemm.channels,
+                .depth = (gemm.depth + StepOf(x) - 1) / StepOf(x),
+                .x = x,
+                .narrow = gemm.quantized && lowering.unit().dot4_narrow && IsNarrow(*gemm.weights)};
   return gemm;
 }
 

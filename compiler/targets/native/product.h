@@ -28,7 +28,7 @@ struct Product {
   /// For f32: initial sums, if set; dims n, g, c, h, w like Y.
   std::optional<View> start = {};
   /// For bytes: whether any two products add up to an i16, so that fewer instructions do
-  /// (FitsNarrow).
+  /// (IsNarrow).
   bool narrow = false;
   bool slack = true;          ///< for bytes: whether three past the end may be read
   std::int64_t channels = 1;  ///< c

@@ -9,14 +9,6 @@
 
 namespace msc::native {
 
-bool FitsNarrow(const Tensor& weights) {
-  if (weights.dtype() != DType::kI8) return false;
-  constexpr int kMost = 64;
-  const auto values = weights.Values<std::int8_t>();
-  return std::all_of(values.begin(), values.end(),
-                     [](std::int8_t w) { return w >= -kMost && w <= kMost; });
-}
-
 ChannelTiles::ChannelTiles(std::int64_t channels, int lanes, int vectors)
     : width(std::int64_t{lanes} * vectors), full(channels / width) {
   const std::int64_t rest = channels % width;

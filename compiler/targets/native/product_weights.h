@@ -16,10 +16,6 @@ struct Product;
 void ReadWeightsAt(const Tensor& weights, std::int64_t first, std::int64_t stride,
                    std::span<float> out);
 
-/// Returns whether weights are i8 of at most 64 in magnitude, so that any two products with u8 add
-/// up to an i16: 2 * 255 * 64 < 2^15. Weights of 7 bits are.
-[[nodiscard]] bool FitsNarrow(const Tensor& weights);
-
 /// How the channels of one group are cut: `full` tiles of `width` channels, then a partial tile.
 struct ChannelTiles {
   std::int64_t width;
