@@ -152,7 +152,7 @@ std::string PairsText(const WorstPairs& worst, bool has_vnni) {
          "would be wrong in up to " +
          Formatted("%.2f %%", 100 * worst.saturated) + " of a layer's outputs ('" + worst.layer +
          "'); weights of 7 bits rule that out" +
-         (has_vnni ? ". This CPU has VNNI" : ", and are faster with native on this CPU");
+         (has_vnni ? ". This CPU has VNNI" : ", and with AVX2 native is faster with them");
 }
 
 }  // namespace msc

@@ -133,7 +133,7 @@ QuantizeChoices::QuantizeChoices(const QuantizeContext& context)
       layers_(OfferedLayers(context)),
       first_(TiedLayers(context, layers_)) {
   config_.bits = WeightBits(config_);
-  CheckList(config_.bits, true, "bits");
+  CheckList(config_.bits, false, "bits");
   CheckList(config_.ranges, true, "ranges");
   CheckList(config_.rounding, false, "rounding");
   // Descending, so that the last choice is the narrowest.

@@ -25,6 +25,7 @@
 #include "gym/search/losses.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
+#include "gym/search/settle_target.h"
 #include "gym/study/study.h"
 
 namespace msc::gym {
@@ -351,11 +352,12 @@ OptimizePlan PlanOptimize(const OptimizeRequest& request, Clock::time_point bega
   config.env = EnvFor(graph, plan.reasons);
   const std::int64_t judged = PlaceSamples(request, graph, config, plan.reasons);
   config.target = TargetFor(request, graph, config.quality.data, plan.reasons);
-  if (const auto bits = MakeTargets().Get(config.target).facts().weight_bits; bits < 8) {
-    config.section<envs::QuantizeConfig>().bits = {bits};
-    plan.reasons.push_back(Formatted(
-        "int8 weights have %d bits: with 8, int8 is hardly faster than f32 on a CPU without VNNI",
-        static_cast<int>(bits)));
+  SettleBits(nullptr, config);
+  if (const std::int64_t bits = config.section<envs::QuantizeConfig>().bits.front(); bits < 8) {
+    plan.reasons.push_back(
+        Formatted("int8 weights have %d bits: with 8, int8 is hardly faster than f32 on a CPU "
+                  "without AVX-512 VNNI",
+                  static_cast<int>(bits)));
   }
   const Look look = LookAt(request, graph, config.quality.data, config.target);
   config.quality.outputs = request.samples.judged.outputs;

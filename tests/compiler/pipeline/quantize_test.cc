@@ -145,7 +145,7 @@ TEST(Pairs, SaysWhatTheWorstLayerLoses) {
   EXPECT_EQ(PairsText(*worst, false),
             "warning: kernels that add 8-bit products in 16 bits, as libraries do on CPUs without "
             "VNNI, would be wrong in up to 2.34 % of a layer's outputs ('b'); weights of 7 bits "
-            "rule that out, and are faster with native on this CPU");
+            "rule that out, and with AVX2 native is faster with them");
   EXPECT_EQ(PairsText(*worst, true),
             "note: kernels that add 8-bit products in 16 bits, as libraries do on CPUs without "
             "VNNI, would be wrong in up to 2.34 % of a layer's outputs ('b'); weights of 7 bits "

@@ -62,8 +62,9 @@ std::vector<std::int64_t> BitsFor(const std::string& target, std::vector<std::in
 TEST(SettleBits, AreThoseThatSuitTheTarget) {
   EXPECT_EQ(BitsFor("reference"), std::vector<std::int64_t>{8});
   EXPECT_EQ(BitsFor("native:isa=baseline"), std::vector<std::int64_t>{8});
-  if (MakeTargets().Get("native").facts().version.find("avx2") != std::string::npos) {
-    EXPECT_EQ(BitsFor("native:isa=avx2"), std::vector<std::int64_t>{7});
+  const std::vector<std::int64_t> with_avx2 = BitsFor("native:isa=avx2");
+  if (!with_avx2.empty()) {  // a CPU without AVX2 has no such target
+    EXPECT_EQ(with_avx2, std::vector<std::int64_t>{7});
   }
   EXPECT_EQ(BitsFor("native", {8, 4}), (std::vector<std::int64_t>{8, 4})) << "as asked for";
   EXPECT_TRUE(BitsFor("no such target").empty());
