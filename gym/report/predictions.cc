@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "gym/report/expected_ranges.h"
 #include "gym/report/plot.h"
 #include "gym/report/sections.h"
 
 namespace msc::gym {
 namespace {
 
-/// A trial with its estimate and its result on one axis.
+/// A trial with its estimate and its result on one axis, in the order of the trials.
 struct Predicted {
   const ReportMark* mark = nullptr;
   double estimated = 0;
@@ -74,6 +75,34 @@ PlotAxis AxisFor(const std::vector<Predicted>& all) {
   return MakeAxis(*least - margin, *most + margin, 6);
 }
 
+std::vector<std::optional<ExpectedRange>> RangesOf(const std::vector<Predicted>& all) {
+  std::vector<EstimatedResult> results;
+  results.reserve(all.size());
+  for (const Predicted& each : all) results.push_back({each.estimated, each.measured});
+  return RangesFromEarlier(results);
+}
+
+/// Returns how many results were in their ranges and how wide these are; empty without ranges.
+Html CoverageText(const std::vector<Predicted>& all,
+                  const std::vector<std::optional<ExpectedRange>>& ranges) {
+  std::size_t inside = 0;
+  std::vector<double> widths;  // the upper end over the lower
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!ranges[i]) continue;
+    inside += ranges[i]->low <= all[i].measured && all[i].measured <= ranges[i]->high;
+    widths.push_back(ranges[i]->high / ranges[i]->low);
+  }
+  if (widths.empty()) return {};
+  const auto middle = widths.begin() + std::ssize(widths) / 2;
+  std::ranges::nth_element(widths, middle);
+  return Markup("<p class='muted'>A line shows where a result was expected with ",
+                FormatPercent(kRangeCoverage, 0),
+                " probability, by the errors of the trials before it: ", inside, " of ",
+                widths.size(),
+                " results were there. Half of the ranges are wider than a factor of ",
+                FormatSignificant(*middle, 3), ".</p>");
+}
+
 Html Chart(const ReportAxis& axis, const std::string& id, const std::vector<Predicted>& all) {
   constexpr std::size_t kFewest = 3;
   if (all.size() < kFewest) return {};
@@ -94,6 +123,13 @@ Html Chart(const ReportAxis& axis, const std::string& id, const std::vector<Pred
                       x, y);
   svg += Markup("<g clip-path='url(#", id, "-clip)'><path class='line baseline' d='M", frame.left,
                 " ", frame.bottom, "L", frame.right, " ", frame.top, "'/></g>");
+  const std::vector<std::optional<ExpectedRange>> ranges = RangesOf(all);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!ranges[i]) continue;
+    const double across = x.Clamped(all[i].estimated);
+    svg += Markup("<path class='expected' d='M", across, " ", y.Clamped(ranges[i]->low), "L",
+                  across, " ", y.Clamped(ranges[i]->high), "'/>");
+  }
   for (const Predicted& each : all) {
     svg += Markup("<circle cx='", x.Clamped(each.estimated), "' cy='", y.Clamped(each.measured),
                   "' r='", each.mark->best ? 5.0 : 3.5, "' class='mark ", StateOf(*each.mark),
@@ -106,7 +142,7 @@ Html Chart(const ReportAxis& axis, const std::string& id, const std::vector<Pred
                    FormatPercent(*share, 0), " in their order.</p>");
   }
   return Markup("<figure><h2>Estimated and measured ", axis.title, "</h2><div class='scroll'>", svg,
-                "</svg></div>", order, "</figure>");
+                "</svg></div>", order, CoverageText(all, ranges), "</figure>");
 }
 
 }  // namespace

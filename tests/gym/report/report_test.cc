@@ -513,6 +513,12 @@ TEST(Report, ShowsEstimatesAgainstResults) {
   EXPECT_EQ(Count(chart("predicted-latency"), "<circle"), static_cast<std::size_t>(known));
   EXPECT_THAT(chart("predicted-latency"), HasSubstr("estimates put 100 % in their order"));
   EXPECT_THAT(chart("predicted-quality"), HasSubstr("in their order"));
+  // Each result is half of its estimate, so the ranges from the tenth trial on are points.
+  EXPECT_EQ(Count(chart("predicted-latency"), "class='expected'"),
+            static_cast<std::size_t>(known) - 9);
+  const std::string count = std::to_string(known - 9);
+  EXPECT_THAT(chart("predicted-latency"),
+              HasSubstr(count + " of " + count + " results were there"));
   for (auto& estimate : estimates) {
     if (estimate) estimate = -*estimate;
   }
