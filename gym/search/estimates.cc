@@ -182,6 +182,8 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
   // plan.
   constexpr double kPatience = 2;
   constexpr double kPatiencePlanned = 4;
+  /// What timing pruned models may take, as a share of the planned time.
+  constexpr double kTimingShare = 0.3;
   const Stop stop = [&] { return work.stop() || work.IsLate(); };
   cost::Evaluator& evaluator = work.measuring.evaluator();
   const std::optional<std::int64_t> bytes = BytesOf(work.problem, evaluator, stop);
@@ -198,9 +200,11 @@ std::optional<MeasuredTable> Measure(const Work& work, const Graph& graph, doubl
                                            [](const auto& of) { return WasLost(of.second); });
   }
   if (work.stop()) return std::nullopt;
-  work.say("[steps] timing whole models with all layers in one precision");
+  work.say("[steps] timing whole models with all layers in one precision, and pruned ones");
   cost::LocalEvaluator local(LocalFor(work.host, work.paths.folder));
-  if (!AddTimeEstimates(work.problem, graph, local, stop, table.costs)) measured.whole = false;
+  if (!AddTimeEstimates(work.problem, graph, local, kTimingShare * seconds, stop, table.costs)) {
+    measured.whole = false;
+  }
   if (work.stop()) return std::nullopt;
   return measured;
 }

@@ -14,8 +14,8 @@ namespace msc::gym {
 
 /// Fills prepared.estimates. Losses come from trying single decisions, each in int8 or at about
 /// half its channels (ProbeQuality). Times come from the steps of a few whole models, in which all
-/// layers have the same precision, or all groups half their channels. Other choices are
-/// interpolated, and decisions that were not tried get the largest effect of their kind.
+/// layers have the same precision, or all groups the same density. Other choices are interpolated,
+/// and decisions that were not tried get the largest effect of their kind.
 /// The table stays empty if no decision can be tried, if config.estimate_s is 0, or if `stop`
 /// returns true.
 ///

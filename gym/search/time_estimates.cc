@@ -1,6 +1,10 @@
 #include "gym/search/time_estimates.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -34,11 +38,12 @@ std::vector<std::string> LayersOf(const PruneSpace& space, const Strategy& witho
   return layers;
 }
 
-/// What there is to time: the layers that each decision changes, and the values that all decisions
-/// of a kind may have, bits or kHalfOfTheChannels.
+/// What there is to time: the layers that each decision changes, and the values that decisions may
+/// have besides those of the uncompressed model.
 struct Timed {
   std::vector<std::vector<std::string>> layers;  ///< by decision
-  std::set<double> values;
+  std::set<double> bits;
+  std::set<double> densities;
 };
 
 Timed FindTimed(const envs::StrategyProblem& problem, const Graph& graph) {
@@ -48,98 +53,213 @@ Timed FindTimed(const envs::StrategyProblem& problem, const Graph& graph) {
   const Strategy without = problem.StrategyOf(Assignment(decisions.size(), 0));
   Timed timed;
   for (std::size_t i = 0; i < decisions.size(); ++i) {
+    const Decision& decision = decisions[i];
     std::vector<std::string>& layers = timed.layers.emplace_back();
-    const std::optional<std::int32_t> probe = ProbeOf(decisions[i]);
+    const std::optional<std::int32_t> probe = ProbeOf(decision);
     if (!probe) continue;
     const Assignment alone = ChangeOneDecision(decisions, i, *probe);
     if (!IsLegal(mask, alone)) continue;
     layers = LayersOf(space, without, problem.StrategyOf(alone));
-    if (decisions[i].quantity == envs::kDensity) timed.values.insert(kHalfOfTheChannels);
-    if (decisions[i].quantity != envs::kBits) continue;
-    timed.values.insert(decisions[i].values.begin(), decisions[i].values.end());
+    auto& values = decision.quantity == envs::kDensity ? timed.densities : timed.bits;
+    values.insert(decision.values.begin(), decision.values.end());
   }
-  timed.values.erase(kPlainBits);
+  timed.bits.erase(kPlainBits);
+  timed.densities.erase(1);
   return timed;
 }
 
-/// Returns the assignment with `value` for all decisions of its kind that have it.
-Assignment UniformAssignment(const SearchProblem& problem, double value) {
+/// Returns the choice of a decision that is nearest to `value`.
+std::int32_t Nearest(const Decision& decision, double value) {
+  const auto nearest = std::ranges::min_element(
+      decision.values, {}, [value](double each) { return std::abs(each - value); });
+  return static_cast<std::int32_t>(nearest - decision.values.begin());
+}
+
+/// Returns the assignment with these bits for all layers that have such a choice.
+Assignment WithBits(const SearchProblem& problem, double bits) {
   const std::vector<Decision>& decisions = problem.decisions();
   Assignment assignment(decisions.size(), 0);
   for (std::size_t i = 0; i < decisions.size(); ++i) {
-    const Decision& decision = decisions[i];
-    if (decision.quantity == envs::kDensity && value == kHalfOfTheChannels) {
-      assignment[i] = ProbeOf(decision).value_or(0);
-    } else if (decision.quantity == envs::kBits) {
-      const auto it = std::find(decision.values.begin(), decision.values.end(), value);
-      if (it == decision.values.end()) continue;
-      assignment[i] = static_cast<std::int32_t>(it - decision.values.begin());
-    }
+    if (decisions[i].quantity != envs::kBits) continue;
+    const auto it = std::ranges::find(decisions[i].values, bits);
+    if (it == decisions[i].values.end()) continue;
+    assignment[i] = static_cast<std::int32_t>(it - decisions[i].values.begin());
   }
   // Rules between decisions may forbid the same value for all.
   return MakeLegal(problem.MaskFunction(), std::move(assignment));
 }
 
-bool WasLost(const Failure& failure) {
-  return failure.kind == FailureKind::kLost;
-}
-
-/// Returns a uniform model that can be timed; nothing if its fit fails. Sets `lost` if another
-/// process ended the fit.
-std::optional<Strategy> UniformModel(const envs::StrategyProblem& problem, double value,
-                                     cost::LocalEvaluator& evaluator, const Stop& stop,
-                                     bool& lost) {
-  Strategy model = WithoutRounding(problem.StrategyOf(UniformAssignment(problem, value)));
-  // Fitted weights do not change the time and are skipped; fitted scales are needed to run.
-  if (value == kHalfOfTheChannels) model.fit = {};
-  if (model.fit.samples.empty()) return model;
-  auto fitted = evaluator.Fit(model, stop);
-  lost = lost || (fitted && !fitted->ok() && WasLost(fitted->failure()));
-  if (!fitted || !fitted->ok()) return std::nullopt;
-  return std::move(*fitted).value();
-}
-
-/// Returns the times of the models with `values`; nothing if timing fails.
-std::optional<UniformTimes> TimeModels(const std::vector<double>& values,
-                                       const std::vector<Strategy>& models,
-                                       const std::set<std::string>& layers,
-                                       cost::LocalEvaluator& evaluator, const Stop& stop,
-                                       bool& lost) {
-  constexpr std::int64_t kRuns = 20;
-  const Result<std::vector<cost::Profile>> profiles = evaluator.ProfileSteps(models, kRuns, stop);
-  lost = lost || (!profiles.ok() && WasLost(profiles.failure()));
-  // The first profile is that of the uncompressed model.
-  if (!profiles.ok() || profiles.value().size() != models.size() + 1) return std::nullopt;
-  UniformTimes times;
-  for (const cost::StepProfile& step : profiles.value()[0].steps) times.whole += step.median_ns;
-  if (!(times.whole > 0)) return std::nullopt;
-  times.f32 = TimesByLayer(profiles.value()[0], layers);
-  for (std::size_t i = 0; i < models.size(); ++i) {
-    if (profiles.value()[i + 1].failure) continue;
-    times.uniform[values[i]] = TimesByLayer(profiles.value()[i + 1], layers);
+/// Returns the assignment with about this density for all groups.
+Assignment WithDensity(const SearchProblem& problem, double density) {
+  const std::vector<Decision>& decisions = problem.decisions();
+  Assignment assignment(decisions.size(), 0);
+  for (std::size_t i = 0; i < decisions.size(); ++i) {
+    if (decisions[i].quantity != envs::kDensity || !ProbeOf(decisions[i])) continue;
+    assignment[i] = Nearest(decisions[i], density);
   }
-  return times;
+  return MakeLegal(problem.MaskFunction(), std::move(assignment));
 }
 
-/// Returns the time of a layer in f32; 0 if no step computes it.
-double PlainTime(const UniformTimes& times, const std::string& layer) {
-  const auto it = times.f32.find(layer);
-  return it == times.f32.end() ? 0 : it->second;
-}
+/// A model to time, and the value that all its decisions of a kind have.
+struct TimedModel {
+  double value = 0;
+  Strategy strategy;
+};
 
-double TimeAt(const UniformTimes& times, double value, const std::string& layer) {
-  const auto uniform = times.uniform.find(value);
-  if (uniform == times.uniform.end()) return PlainTime(times, layer);
-  const auto it = uniform->second.find(layer);
-  return it == uniform->second.end() ? PlainTime(times, layer) : it->second;
-}
+/// Times models and keeps the first failure that another process caused.
+class ModelTimer {
+ public:
+  ModelTimer(const envs::StrategyProblem& problem, std::set<std::string> layers,
+             cost::LocalEvaluator& evaluator, const Stop& stop)
+      : problem_(problem), layers_(std::move(layers)), evaluator_(evaluator), stop_(stop) {}
 
-double FastestTime(const UniformTimes& times, const std::string& layer) {
-  double least = PlainTime(times, layer);
-  for (const auto& [value, of_layers] : times.uniform) {
-    if (value != kHalfOfTheChannels) least = std::min(least, TimeAt(times, value, layer));
+  /// Returns a model that can be timed; nothing if its fit fails.
+  [[nodiscard]] std::optional<TimedModel> Quantized(double bits) {
+    Strategy model = WithoutRounding(problem_.StrategyOf(WithBits(problem_, bits)));
+    if (model.fit.samples.empty()) return TimedModel{bits, std::move(model)};
+    auto fitted = evaluator_.Fit(model, stop_);
+    if (!fitted) return std::nullopt;
+    if (!fitted->ok()) {
+      Note(fitted->failure());
+      return std::nullopt;
+    }
+    return TimedModel{bits, std::move(*fitted).value()};
   }
-  return least;
+  /// Returns the model of that precision with about this density for all groups. Fitted weights do
+  /// not change the time and are skipped, and scales are those of the model with all channels.
+  [[nodiscard]] TimedModel Pruned(double density, const Strategy& quantized) const {
+    TimedModel model{density, quantized};
+    model.strategy.prune = problem_.StrategyOf(WithDensity(problem_, density)).prune;
+    model.strategy.fit = {};
+    model.strategy.quantize.rounding.clear();
+    // By channel, of which there are fewer now.
+    for (auto& [layer, grid] : model.strategy.quantize.weights) {
+      grid.scales.clear();
+      grid.zero_points.clear();
+    }
+    return model;
+  }
+  /// Returns whether the models were timed: adds the times of their layers to `times`, and those of
+  /// the uncompressed model unless it has these. Later times are scaled by that model's.
+  bool Time(const std::vector<TimedModel>& models, UniformTimes& times,
+            std::map<double, LayerTimes>& by_value) {
+    constexpr std::int64_t kRuns = 20;
+    std::vector<Strategy> strategies;
+    strategies.reserve(models.size());
+    for (const TimedModel& model : models) strategies.push_back(model.strategy);
+    const Result<std::vector<cost::Profile>> result =
+        evaluator_.ProfileSteps(strategies, kRuns, stop_);
+    if (!result.ok()) Note(result.failure());
+    // The first profile is that of the uncompressed model.
+    if (!result.ok() || result.value().size() != models.size() + 1) return false;
+    const std::vector<cost::Profile>& profiles = result.value();
+    double whole = 0;
+    for (const cost::StepProfile& step : profiles[0].steps) whole += step.median_ns;
+    if (!(whole > 0)) return false;
+    if (!(times.whole > 0)) {
+      times.whole = whole;
+      times.f32 = TimesByLayer(profiles[0], layers_);
+    }
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      if (profiles[i + 1].failure) continue;
+      LayerTimes of_layers = TimesByLayer(profiles[i + 1], layers_);
+      for (auto& [layer, ns] : of_layers) ns *= times.whole / whole;
+      by_value[models[i].value] = std::move(of_layers);
+    }
+    return true;
+  }
+  [[nodiscard]] bool lost() const { return lost_; }
+
+ private:
+  void Note(const Failure& failure) { lost_ = lost_ || failure.kind == FailureKind::kLost; }
+
+  const envs::StrategyProblem& problem_;
+  std::set<std::string> layers_;
+  cost::LocalEvaluator& evaluator_;
+  const Stop& stop_;
+  bool lost_ = false;
+};
+
+double SumOf(const LayerTimes& times) {
+  double sum = 0;
+  for (const auto& [layer, ns] : times) sum += ns;
+  return sum;
+}
+
+/// Returns the times of the layers with these bits.
+const LayerTimes& AtBits(const UniformTimes& times, double bits) {
+  const auto it = times.by_bits.find(bits);
+  return it == times.by_bits.end() ? times.f32 : it->second;
+}
+
+/// Returns the bits of the fastest model.
+double FastestBits(const UniformTimes& times) {
+  double fastest = kPlainBits;
+  for (const auto& [bits, of_layers] : times.by_bits) {
+    if (SumOf(of_layers) < SumOf(AtBits(times, fastest))) fastest = bits;
+  }
+  return fastest;
+}
+
+/// Returns the densities to time after the first: by their distance from it, the nearest last, so
+/// that what is left out lies between others.
+std::vector<double> InOrder(const std::set<double>& densities, double first) {
+  std::vector<double> order(densities.begin(), densities.end());
+  std::erase(order, first);
+  std::ranges::sort(order, std::ranges::greater(),
+                    [first](double density) { return std::abs(density - first); });
+  return order;
+}
+
+/// Times pruned models in the fastest precision: about half of the channels, then as many others as
+/// take about `seconds`.
+void TimeDensities(ModelTimer& timer, const std::vector<TimedModel>& quantized,
+                   const std::set<double>& densities, double seconds, const Stop& stop,
+                   UniformTimes& times) {
+  constexpr double kHalf = 0.5;
+  if (densities.empty()) return;
+  times.pruned_bits = FastestBits(times);
+  const auto of_bits = std::ranges::find(quantized, times.pruned_bits, &TimedModel::value);
+  const Strategy base = of_bits == quantized.end() ? Strategy() : of_bits->strategy;
+  const double first = *std::ranges::min_element(
+      densities, {}, [](double density) { return std::abs(density - kHalf); });
+  const auto began = std::chrono::steady_clock::now();
+  if (!timer.Time({timer.Pruned(first, base)}, times, times.by_density)) return;
+  const std::chrono::duration<double> one = std::chrono::steady_clock::now() - began;
+  std::vector<TimedModel> models;
+  for (const double density : InOrder(densities, first)) {
+    if (static_cast<double>(models.size() + 1) * one.count() > seconds) break;
+    models.push_back(timer.Pruned(density, base));
+  }
+  if (!models.empty() && !stop()) {
+    // Without these, the first one is what others follow from.
+    static_cast<void>(timer.Time(models, times, times.by_density));
+  }
+}
+
+double TimeOf(const LayerTimes& times, const std::string& layer, double otherwise) {
+  const auto it = times.find(layer);
+  return it == times.end() ? otherwise : it->second;
+}
+
+/// Returns the time that a layer takes at a density of all groups, by linear interpolation between
+/// the timed ones or, below the least, along the line to it from all channels.
+double TimeAtDensity(const UniformTimes& times, const std::string& layer, double density) {
+  const double whole = TimeOf(AtBits(times, times.pruned_bits), layer, TimeOf(times.f32, layer, 0));
+  const auto time_at = [&](auto it) {
+    return it == times.by_density.end() ? whole : TimeOf(it->second, layer, whole);
+  };
+  if (times.by_density.empty()) return whole;
+  const auto above = times.by_density.lower_bound(density);
+  if (above == times.by_density.begin() && above->first > density) {
+    const double slope = (whole - time_at(above)) / (1 - above->first);
+    return std::max(0.0, whole - slope * (1 - density));
+  }
+  const double high = above == times.by_density.end() ? 1 : above->first;
+  if (high == density) return time_at(above);
+  const auto below = std::prev(above);
+  const double share = (density - below->first) / (high - below->first);
+  return time_at(below) + share * (time_at(above) - time_at(below));
 }
 
 }  // namespace
@@ -175,18 +295,14 @@ AdditiveCost TimeEffects(const std::vector<Decision>& decisions,
     std::vector<double>& effects = cost.effects.emplace_back(decision.choices.size(), 0.0);
     if (layers[i].empty()) continue;
     const bool density = decision.quantity == envs::kDensity;
-    const double probe = decision.values.at(static_cast<std::size_t>(*ProbeOf(decision)));
     for (std::size_t c = 1; c < effects.size(); ++c) {
       const double amount = decision.values[c];
       for (const std::string& layer : layers[i]) {
-        const double plain = PlainTime(times, layer);
-        if (density) {
-          const double saved = plain > 0 ? 1 - TimeAt(times, kHalfOfTheChannels, layer) / plain : 0;
-          effects[c] -=
-              saved * FastestTime(times, layer) * (1 - amount) / (1 - probe) / times.whole;
-        } else {
-          effects[c] += (TimeAt(times, amount, layer) - plain) / times.whole;
-        }
+        const double plain = TimeOf(times.f32, layer, 0);
+        const double change =
+            density ? TimeAtDensity(times, layer, amount) - TimeAtDensity(times, layer, 1)
+                    : TimeOf(AtBits(times, amount), layer, plain) - plain;
+        effects[c] += change / times.whole;
       }
     }
   }
@@ -194,35 +310,33 @@ AdditiveCost TimeEffects(const std::vector<Decision>& decisions,
 }
 
 bool AddTimeEstimates(const envs::StrategyProblem& problem, const Graph& graph,
-                      cost::LocalEvaluator& evaluator, const Stop& stop,
+                      cost::LocalEvaluator& evaluator, double seconds, const Stop& stop,
                       std::map<std::string, AdditiveCost>& costs) {
   const Timed timed = FindTimed(problem, graph);
-  bool lost = false;
-  std::vector<double> values;
-  std::vector<Strategy> models;
-  for (const double value : timed.values) {
-    auto model = UniformModel(problem, value, evaluator, stop, lost);
-    if (!model) continue;
-    values.push_back(value);
-    models.push_back(*std::move(model));
-  }
-  if (models.empty() || stop()) return !lost;
   std::set<std::string> layers;
   for (const auto& of_decision : timed.layers) {
     layers.insert(of_decision.begin(), of_decision.end());
   }
-  const auto times = TimeModels(values, models, layers, evaluator, stop, lost);
-  if (!times) return !lost;
-  AdditiveCost ratio = TimeEffects(problem.decisions(), timed.layers, *times);
+  ModelTimer timer(problem, std::move(layers), evaluator, stop);
+  std::vector<TimedModel> quantized;
+  for (const double bits : timed.bits) {
+    if (auto model = timer.Quantized(bits)) quantized.push_back(*std::move(model));
+  }
+  if (stop() || (quantized.empty() && timed.densities.empty())) return !timer.lost();
+  UniformTimes times;
+  if (!quantized.empty() && !timer.Time(quantized, times, times.by_bits)) return !timer.lost();
+  TimeDensities(timer, quantized, timed.densities, seconds, stop, times);
+  if (!(times.whole > 0)) return !timer.lost();
+  AdditiveCost ratio = TimeEffects(problem.decisions(), timed.layers, times);
   // latency is a ratio to the uncompressed model; latency_ms is the same in milliseconds.
   AdditiveCost ms = ratio;
-  ms.offset = times->whole * 1e-6;
+  ms.offset = times.whole * 1e-6;
   for (std::vector<double>& effects : ms.effects) {
     for (double& effect : effects) effect *= ms.offset;
   }
   costs[std::string(envs::kLatency)] = std::move(ratio);
   costs[std::string(envs::kLatencyMs)] = std::move(ms);
-  return !lost;
+  return !timer.lost();
 }
 
 }  // namespace msc::gym
