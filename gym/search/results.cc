@@ -267,6 +267,8 @@ Findings WriteResults(const SearchTask& task, const SearchConfig& config, const 
   findings.suspicions = SuspicionsOfBest(config, findings);
   for (Compared& compared : findings.compared) compared.best = BestAgainst(findings, compared);
   std::filesystem::remove_all(paths.nearest());  // left by an earlier run before the resume
+  // The best trial, kept there during the search, turned out to miss a limit.
+  if (findings.nearest) std::filesystem::remove_all(paths.best());
   if (findings.best) {
     const Strategy& best = findings.finalists[*findings.best].strategy;
     WriteConfiguration(config, paths.best(), prepared, best, findings);

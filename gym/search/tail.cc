@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/base/file.h"
+#include "compiler/pipeline/fitted.h"
 #include "cost/measure/local_evaluator.h"
 #include "gym/search/explain.h"
 #include "gym/search/finalists.h"
@@ -52,11 +54,25 @@ TrialHooks SearchTail::Hooks() {
       heard.repeated = progress.last->repeated;
       timing_s_ = std::max(timing_s_, SecondsOfTiming(setup_.config.latency, {progress.last, 1}));
     }
+    if (progress.best != nullptr) KeepBest(*progress.best);
     if (!most_) most_ = time_parts::kAfterTrials * setup_.time.Left();
     expected_ = ShrunkTo(Expected(SecondsOfTrial(heard_)), *most_);
     return expected_.All();
   };
   return hooks;
+}
+
+void SearchTail::KeepBest(const Trial& best) {
+  if (kept_ == best.number) return;
+  const Strategy strategy = setup_.problem.StrategyOf(best.assignment);
+  if (setup_.farm && !strategy.fit.samples.empty()) return;
+  // Reads what the trial's fit left, in a few milliseconds.
+  cost::LocalEvaluator local(LocalFor(setup_.host, setup_.paths.folder));
+  const auto fitted = local.Fit(strategy, [this] { return Stop(); });
+  if (!fitted || !fitted->ok()) return;
+  MakeFolders(setup_.paths.best());
+  SaveStrategy(fitted->value(), setup_.paths.best() + "/strategy.json");
+  kept_ = best.number;
 }
 
 bool SearchTail::ReachesGoal(const Findings& findings) const {

@@ -50,6 +50,9 @@ class SearchTail {
   [[nodiscard]] bool ReachesGoal(const Findings& findings) const;
   /// Returns the findings that confirmed the goal, in this run or before a resume.
   [[nodiscard]] std::optional<Findings> Confirmed() const;
+  /// Writes the fitted strategy of the best trial so far to best/, so that a search that is killed
+  /// leaves it there. Does nothing if it is there, or if the farm that fitted it has it.
+  void KeepBest(const Trial& best);
   [[nodiscard]] TailTime Expected(double trial_s) const;
   [[nodiscard]] bool Stop();
   void Report(const std::string& text) { setup_.host.listener.ReportProgress(text); }
@@ -61,6 +64,7 @@ class SearchTail {
   std::optional<double> most_;  ///< time limit of all phases, set when trials begin
   TailTime expected_;
   std::optional<Findings> confirmed_;
+  std::optional<std::uint64_t> kept_;  ///< number of the trial in best/
 };
 
 }  // namespace msc::gym

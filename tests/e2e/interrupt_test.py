@@ -39,6 +39,15 @@ class Interrupted(e2e.SearchTest):
         self.assertEqual(sorted(e2e.trials(run)), list(range(TRIALS)))
         self.assertEqual(e2e.assignments(run), e2e.assignments(self.at("whole")))
 
+    def test_killed_leaves_its_best_trial(self):
+        arguments, run = self.cached(env="compress"), self.at("run")
+        process = self.start(*arguments(run))
+        self.wait_for_trials(process, run, 4)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        strategy = os.path.join(run, "best", "strategy.json")
+        self.succeed("run", e2e.small_config()["model"], "--strategy", strategy)
+
     def interrupt(self, process, run, number=signal.SIGINT):
         os.killpg(process.pid, number)  # to all, as Ctrl-C does
         shown, errors = process.communicate(timeout=e2e.DEADLINE_S)
