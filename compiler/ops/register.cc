@@ -21,6 +21,7 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterNormOps(ops);
   RegisterPoolOps(ops);
   RegisterQuantizeOps(ops);
+  RegisterRecurrentOps(ops);
   RegisterReduceOps(ops);
   RegisterReshapeOps(ops);
   RegisterResizeOps(ops);

@@ -26,6 +26,7 @@ void RegisterMatMulOps(OpRegistry& ops);
 void RegisterNormOps(OpRegistry& ops);
 void RegisterPoolOps(OpRegistry& ops);
 void RegisterQuantizeOps(OpRegistry& ops);
+void RegisterRecurrentOps(OpRegistry& ops);
 void RegisterReduceOps(OpRegistry& ops);
 void RegisterReshapeOps(OpRegistry& ops);
 void RegisterResizeOps(OpRegistry& ops);

@@ -11,8 +11,13 @@ namespace msc::gym {
 
 namespace {
 
-Graph ReadModel(const std::string& path) {
-  if (path.ends_with(".onnx")) return ImportOnnx(path);
+Graph ReadModel(const std::string& path, const std::vector<std::string>& shapes) {
+  if (path.ends_with(".onnx")) {
+    ImportOptions options;
+    // Sizes may decide which branch of an If is read.
+    options.set_inputs = [&](Graph& graph) { SetInputShapes(graph, shapes); };
+    return ImportOnnx(path, options);
+  }
   if (path.ends_with(".json")) return LoadGraph(path.substr(0, path.size() - 5));
   throw UserError("'" + path + "': the name must end in .onnx or .json (a saved graph)");
 }
@@ -20,7 +25,7 @@ Graph ReadModel(const std::string& path) {
 }  // namespace
 
 Graph LoadModelAsIs(const std::string& path, const std::vector<std::string>& shapes) {
-  Graph graph = ReadModel(path);
+  Graph graph = ReadModel(path, shapes);
   SetInputShapes(graph, shapes);
   return graph;
 }

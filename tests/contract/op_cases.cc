@@ -17,6 +17,30 @@ AttrMap Fused(AttrMap attrs, const FusedAttrs& shared) {
   return attrs;
 }
 
+void AddRecurrent(std::vector<OpCase>& cases) {
+  const Inputs all = {F32({3, 2, 4}),  F32({1, 15, 4}, 2), F32({1, 15, 5}, 3),
+                      F32({1, 30}, 4), std::nullopt,       F32({1, 2, 5}, 5)};
+  cases.push_back({.label = "Gru",
+                   .op = "GRU",
+                   .inputs = all,
+                   .attrs = {{"hidden_size", std::int64_t{5}}},
+                   .outputs = 2});
+  cases.push_back(
+      {.label = "GruResetLater",
+       .op = "GRU",
+       .inputs = all,
+       .attrs = {{"linear_before_reset", std::int64_t{1}}, {"direction", std::string("reverse")}}});
+  cases.push_back({.label = "GruOfTwoDirections",
+                   .op = "GRU",
+                   .inputs = {BF16({3, 2, 4}), BF16({2, 15, 4}), BF16({2, 15, 5})},
+                   .attrs = {{"direction", std::string("bidirectional")}}});
+  cases.push_back(
+      {.label = "Rnn",
+       .op = "RNN",
+       .inputs = {F32({3, 2, 4}), F32({1, 5, 4}, 2), F32({1, 5, 5}, 3), F32({1, 10}, 4)},
+       .attrs = {{"activations", std::vector<std::string>{"Relu"}}}});
+}
+
 void AddFloatFunctions(std::vector<OpCase>& cases) {
   for (const char* op : {"Abs",
                          "Ceil",
@@ -433,6 +457,7 @@ void PrintTo(const OpCase& op_case, std::ostream* out) {
 std::vector<OpCase> OpCases() {
   std::vector<OpCase> cases;
   AddFloatFunctions(cases);
+  AddRecurrent(cases);
   AddBinaries(cases);
   AddLayers(cases);
   AddLstm(cases);

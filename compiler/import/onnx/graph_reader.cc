@@ -1,6 +1,9 @@
 #include "compiler/import/onnx/graph_reader.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,7 +14,10 @@
 #include "compiler/base/error.h"
 #include "compiler/import/onnx/attribute.h"
 #include "compiler/import/onnx/lift.h"
+#include "compiler/import/onnx/operator_sets.h"
 #include "compiler/import/onnx/order.h"
+#include "compiler/import/onnx/rename.h"
+#include "compiler/import/onnx/small_values.h"
 #include "compiler/import/onnx/tensor_proto.h"
 #include "compiler/import/onnx/text.h"
 
@@ -149,13 +155,26 @@ bool IsConstantNode(const onnx::NodeProto& node) {
   return node.op_type() == "Constant" && IsOnnxDomain(node.domain());
 }
 
-Reads CountReads(const onnx::GraphProto& proto) {
-  Reads reads;
+/// Calls `visit` with the names of all values that a node reads, and that graphs nested in it read
+/// or give, be they their own or of the graph around them.
+void ForEachRead(const onnx::NodeProto& node,
+                 const std::function<void(const std::string&)>& visit) {
+  for (const std::string& name : node.input()) visit(name);
+  const auto nested = [&](const onnx::GraphProto& graph) {
+    for (const auto& inner : graph.node()) ForEachRead(inner, visit);
+    for (const auto& output : graph.output()) visit(output.name());
+  };
+  for (const auto& attribute : node.attribute()) {
+    if (attribute.has_g()) nested(attribute.g());
+    for (const auto& graph : attribute.graphs()) nested(graph);
+  }
+}
+
+void CountReads(const onnx::GraphProto& proto, Reads& reads) {
   for (const auto& node : proto.node()) {
-    for (const std::string& name : node.input()) ++reads[name];
+    ForEachRead(node, [&](const std::string& name) { ++reads[name]; });
   }
   for (const auto& output : proto.output()) ++reads[output.name()];
-  return reads;
 }
 
 /// Returns whether to drop an optional output because it has no readers: exporters list such
@@ -212,10 +231,10 @@ std::vector<std::size_t> OrderOf(const std::vector<FileNode>& nodes,
                                  const std::map<std::string, std::size_t>& producers) {
   std::vector<std::vector<std::size_t>> needs(nodes.size());
   for (const FileNode& node : nodes) {
-    for (const std::string& name : node.proto.input()) {
+    ForEachRead(node.proto, [&](const std::string& name) {
       const auto it = producers.find(name);
       if (it != producers.end()) needs[node.position].push_back(it->second);
-    }
+    });
   }
   auto order = StableOrder(needs);
   if (!order) throw UserError("has nodes that need each other's outputs: the graph has a cycle");
@@ -233,12 +252,21 @@ std::vector<std::size_t> OrderOf(const std::vector<FileNode>& nodes,
 /// Returns whether the operator has a schema under this name, or a rule may rename it.
 bool IsLiftedOrKnown(const std::string& op, const OpRegistry& ops) {
   if (ops.Find("", op) != nullptr) return true;
-  for (const auto family : {ElementwiseLifts(), NormLifts(), ShapeLifts(), NewerLifts()}) {
+  for (const auto family : AllLifts()) {
     for (const LiftRule& rule : family) {
       if (rule.op == op) return true;
     }
   }
   return false;
+}
+
+/// Rejects an operator that a set newer than those that are read has added or changed.
+void CheckUnchanged(const FileNode& node) {
+  const std::string& op = node.proto.op_type();
+  if (LastChangeOf(op, node.opset) <= kNewestOpset) return;
+  throw UserError(node.Where() + ": has changed since operator set " +
+                  std::to_string(kNewestOpset) +
+                  ", the newest that is read: export the model with that one");
 }
 
 PendingNode ReadNode(const FileNode& file, const Names& left_out, const ImportOptions& options,
@@ -272,46 +300,6 @@ PendingNode ReadNode(const FileNode& file, const Names& left_out, const ImportOp
   return node;
 }
 
-/// Infers types for the conversion of later nodes; InferTypes makes the final ones.
-void CompleteTypes(const OpRegistry& ops, NodeId id, Graph& graph) {
-  const Node& node = graph.node(id);
-  InferInput in{.node = &node, .types = {}, .constants = {}};
-  for (const ValueId input : node.inputs) {
-    in.types.push_back(input == kNoValue ? ValueType{} : graph.type(input));
-    in.constants.push_back(graph.constant(input));
-  }
-  const std::vector<ValueType> types = ops.Get(node).infer(in);
-  for (std::size_t i = 0; i < node.outputs.size() && i < types.size(); ++i) {
-    if (node.outputs[i] == kNoValue) continue;
-    const ValueType& known = graph.type(node.outputs[i]);
-    if (known.dtype == DType::kUndefined || !known.shape) graph.SetType(node.outputs[i], types[i]);
-  }
-}
-
-void AddNode(PendingNode pending, const OpRegistry& ops, Graph& graph) {
-  Node node;
-  node.name = std::move(pending.name);
-  node.op = std::move(pending.op);
-  node.attrs = std::move(pending.attrs);
-  for (const std::string& name : pending.inputs) node.inputs.push_back(graph.FindValue(name));
-  for (const std::string& name : pending.outputs) node.outputs.push_back(graph.FindValue(name));
-  const NodeId id = graph.AddNode(std::move(node));
-  CheckNode(graph, id, ops);
-  CompleteTypes(ops, id, graph);
-}
-
-/// Adds a converted node, with those that its conversion put around it.
-void AddLifted(const FileNode& file, Lift lift, const OpRegistry& ops, Names& taken) {
-  std::vector<PendingNode> all = std::move(lift.before);
-  all.push_back(std::move(lift.node));
-  for (PendingNode& node : lift.after) all.push_back(std::move(node));
-  for (PendingNode& node : all) {
-    if (ops.Find("", node.op) == nullptr) RejectOperator(file);
-    if (node.name != file.name) node.name = FreshName(node.name, taken);
-    AddNode(std::move(node), ops, lift.graph);
-  }
-}
-
 void AddOutputs(const onnx::GraphProto& proto, Graph& graph) {
   for (const auto& output : proto.output()) {
     const ValueId id = graph.FindValue(output.name());
@@ -323,37 +311,200 @@ void AddOutputs(const onnx::GraphProto& proto, Graph& graph) {
   if (graph.outputs().empty()) throw UserError("has no graph outputs");
 }
 
+bool IsIf(const onnx::NodeProto& node) {
+  return node.op_type() == "If" && IsOnnxDomain(node.domain());
+}
+
+bool HasIf(const onnx::GraphProto& proto) {
+  return std::any_of(proto.node().begin(), proto.node().end(), IsIf);
+}
+
+/// Reads the graphs of a model into one: the main one, and the branches that run.
+class Reader {
+ public:
+  Reader(const onnx::GraphProto& proto, const GraphSource& source, const OpRegistry& ops)
+      : source_(source), ops_(ops), graph_(proto.name().empty() ? "main" : proto.name()) {
+    value_names_.TakeAll(proto);
+  }
+
+  Graph Read(const onnx::GraphProto& proto) {
+    CheckSizes(proto, source_.options.limits);
+    const DeclaredTypes types = ReadDeclaredTypes(proto, source_.options.limits);
+    AddInitializers(proto, source_.options, graph_);
+    AddInputs(proto, types, graph_);
+    if (source_.options.set_inputs) source_.options.set_inputs(graph_);
+    if (HasIf(proto)) small_values_.emplace(graph_);
+    ReadNodes(proto, types);
+    AddOutputs(proto, graph_);
+    return std::move(graph_);
+  }
+
+ private:
+  void ReadNodes(const onnx::GraphProto& proto, const DeclaredTypes& types) {
+    const ImportOptions& options = source_.options;
+    const std::vector<FileNode> nodes = NameNodes(proto, source_, taken_);
+    CountReads(proto, reads_);
+    const Outputs outputs = DeclareOutputs(nodes, types, reads_, options, ops_, graph_);
+    for (const std::size_t position : OrderOf(nodes, outputs.producers)) {
+      const FileNode& node = nodes[position];
+      if (IsConstantNode(node.proto)) continue;
+      if (IsIf(node.proto)) {
+        ReadIf(node);
+        continue;
+      }
+      // Check this before the attributes: for an unknown operator, its name is the better error
+      // message.
+      if (!IsOnnxDomain(node.proto.domain()) || !IsLiftedOrKnown(node.proto.op_type(), ops_)) {
+        RejectOperator(node);
+      }
+      CheckUnchanged(node);
+      Lift lift{.node = ReadNode(node, outputs.left_out, options, graph_),
+                .opset = source_.opset,
+                .graph = graph_,
+                .reads = reads_};
+      LiftNode(lift);
+      AddLifted(node, std::move(lift));
+    }
+  }
+
+  /// Adds a converted node, with those that its conversion put around it.
+  void AddLifted(const FileNode& file, Lift lift) {
+    std::vector<PendingNode> all = std::move(lift.before);
+    all.push_back(std::move(lift.node));
+    for (PendingNode& node : lift.after) all.push_back(std::move(node));
+    for (PendingNode& node : all) {
+      if (ops_.Find("", node.op) == nullptr) RejectOperator(file);
+      if (node.name != file.name) node.name = FreshName(node.name, taken_);
+      AddNode(std::move(node));
+    }
+  }
+
+  void AddNode(PendingNode pending) {
+    Node node;
+    node.name = std::move(pending.name);
+    node.op = std::move(pending.op);
+    node.attrs = std::move(pending.attrs);
+    for (const std::string& name : pending.inputs) node.inputs.push_back(graph_.FindValue(name));
+    for (const std::string& name : pending.outputs) node.outputs.push_back(graph_.FindValue(name));
+    const NodeId id = graph_.AddNode(std::move(node));
+    CheckNode(graph_, id, ops_);
+    CompleteTypes(id);
+    if (small_values_) small_values_->Add(id, ops_);
+  }
+
+  /// Infers types for the conversion of later nodes; InferTypes makes the final ones.
+  void CompleteTypes(NodeId id) {
+    const Node& node = graph_.node(id);
+    InferInput in{.node = &node, .types = {}, .constants = {}};
+    for (const ValueId input : node.inputs) {
+      in.types.push_back(input == kNoValue ? ValueType{} : graph_.type(input));
+      in.constants.push_back(small_values_ ? small_values_->Find(input) : graph_.constant(input));
+    }
+    const std::vector<ValueType> types = ops_.Get(node).infer(in);
+    for (std::size_t i = 0; i < node.outputs.size() && i < types.size(); ++i) {
+      if (node.outputs[i] == kNoValue) continue;
+      const ValueType& known = graph_.type(node.outputs[i]);
+      // What a branch declares may be less than what follows where it runs.
+      const bool open = known.dtype == DType::kUndefined || !known.shape;
+      if (open || (small_values_ && types[i].shape)) graph_.SetType(node.outputs[i], types[i]);
+    }
+  }
+
+  /// Adds the nodes of the branch that runs or, where its condition is only known in a run, those
+  /// of both and a choice between their outputs.
+  void ReadIf(const FileNode& file) {
+    const onnx::NodeProto& node = file.proto;
+    const onnx::GraphProto* branches[] = {nullptr, nullptr};  // of false, of true
+    for (const auto& attribute : node.attribute()) {
+      if (attribute.name() == "then_branch" && attribute.has_g()) branches[1] = &attribute.g();
+      if (attribute.name() == "else_branch" && attribute.has_g()) branches[0] = &attribute.g();
+    }
+    const bool whole = branches[0] != nullptr && branches[1] != nullptr && node.input_size() == 1 &&
+                       !node.input(0).empty();
+    if (!whole) throw UserError(file.Where() + ": needs a condition and two branches");
+    const ValueId condition = graph_.FindValue(node.input(0));
+    if (condition == kNoValue) {
+      throw UserError(file.Where() + ": reads " + QuoteForeign(node.input(0)) +
+                      ", which nothing produces");
+    }
+    const TensorPtr known = small_values_->Find(condition);
+    if (known != nullptr && (known->dtype() != DType::kBool || known->size() != 1)) {
+      throw UserError(file.Where() + ": its condition is not one boolean");
+    }
+    if (known != nullptr) {
+      const bool truth = known->Values<std::uint8_t>()[0] != 0;
+      const std::vector<std::string> values = AddBranch(file, *branches[truth ? 1 : 0], truth);
+      for (std::size_t i = 0; i < values.size(); ++i) Choose(file, i, "Identity", {values[i]});
+      return;
+    }
+    const std::vector<std::string> no = AddBranch(file, *branches[0], false);
+    const std::vector<std::string> yes = AddBranch(file, *branches[1], true);
+    for (std::size_t i = 0; i < yes.size(); ++i) {
+      CheckAlike(file, yes[i], no[i]);
+      Choose(file, i, "Where", {node.input(0), yes[i], no[i]});
+    }
+  }
+
+  /// Adds the nodes of a branch and returns the names of its outputs.
+  std::vector<std::string> AddBranch(const FileNode& file, const onnx::GraphProto& proto,
+                                     bool truth) {
+    if (proto.input_size() > 0 || proto.output_size() != file.proto.output_size()) {
+      throw UserError(file.Where() + ": a branch needs no inputs, and as many outputs as the node");
+    }
+    CheckSizes(proto, source_.options.limits);
+    onnx::GraphProto branch = proto;
+    MakeNamesUnique(file.name + (truth ? ".then" : ".else"), value_names_, branch);
+    const DeclaredTypes types = ReadDeclaredTypes(branch, source_.options.limits);
+    AddInitializers(branch, source_.options, graph_);
+    ReadNodes(branch, types);
+    std::vector<std::string> outputs;
+    for (const auto& output : branch.output()) {
+      if (graph_.FindValue(output.name()) == kNoValue) {
+        throw UserError(file.Where() + ": output " + QuoteForeign(output.name()) +
+                        " of a branch is produced by nothing");
+      }
+      outputs.push_back(output.name());
+    }
+    return outputs;
+  }
+
+  /// Makes output `index` of an If.
+  void Choose(const FileNode& file, std::size_t index, const char* op,
+              std::vector<std::string> inputs) {
+    const std::string& output = file.proto.output(static_cast<int>(index));
+    if (output.empty() || graph_.FindValue(output) == kNoValue) return;
+    PendingNode node;
+    node.name = FreshName(file.name + ".output", taken_);
+    node.op = op;
+    node.inputs = std::move(inputs);
+    node.outputs = {output};
+    AddNode(std::move(node));
+  }
+
+  /// Both branches run, so their outputs must be of one type.
+  void CheckAlike(const FileNode& file, const std::string& yes, const std::string& no) const {
+    const ValueType& one = graph_.type(graph_.FindValue(yes));
+    const ValueType& other = graph_.type(graph_.FindValue(no));
+    if (one.dtype == other.dtype && one.shape && other.shape && *one.shape == *other.shape) return;
+    throw UserError(file.Where() + ": which branch runs is not known, and they give " +
+                    ToString(one) + " and " + ToString(other) +
+                    "; if it follows from sizes that are open, give them by --shape");
+  }
+
+  const GraphSource& source_;
+  const OpRegistry& ops_;
+  Graph graph_;
+  Names taken_;             ///< names of nodes
+  ValueNames value_names_;  ///< of the file, and those made for branches
+  Reads reads_;
+  std::optional<SmallValues> small_values_;  ///< if there is an If
+};
+
 }  // namespace
 
 Graph ReadGraphProto(const onnx::GraphProto& proto, const GraphSource& source,
                      const OpRegistry& ops) {
-  const ImportOptions& options = source.options;
-  Graph graph(proto.name().empty() ? "main" : proto.name());
-  CheckSizes(proto, options.limits);
-  Names taken;
-  const std::vector<FileNode> nodes = NameNodes(proto, source, taken);
-  const DeclaredTypes types = ReadDeclaredTypes(proto, options.limits);
-  AddInitializers(proto, options, graph);
-  AddInputs(proto, types, graph);
-  const Reads reads = CountReads(proto);
-  const Outputs outputs = DeclareOutputs(nodes, types, reads, options, ops, graph);
-  for (const std::size_t position : OrderOf(nodes, outputs.producers)) {
-    const FileNode& node = nodes[position];
-    if (IsConstantNode(node.proto)) continue;
-    // Check this before the attributes: for an unknown operator, its name is the better error
-    // message.
-    if (!IsOnnxDomain(node.proto.domain()) || !IsLiftedOrKnown(node.proto.op_type(), ops)) {
-      RejectOperator(node);
-    }
-    Lift lift{.node = ReadNode(node, outputs.left_out, options, graph),
-              .opset = source.opset,
-              .graph = graph,
-              .reads = reads};
-    LiftNode(lift);
-    AddLifted(node, std::move(lift), ops, taken);
-  }
-  AddOutputs(proto, graph);
-  return graph;
+  return Reader(proto, source, ops).Read(proto);
 }
 
 }  // namespace msc::detail

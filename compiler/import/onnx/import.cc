@@ -1,5 +1,6 @@
 #include "compiler/import/onnx/import.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <optional>
@@ -10,6 +11,8 @@
 #include "compiler/base/file.h"
 #include "compiler/import/onnx/checksums.h"
 #include "compiler/import/onnx/graph_reader.h"
+#include "compiler/import/onnx/inline_functions.h"
+#include "compiler/import/onnx/operator_sets.h"
 #include "compiler/import/onnx/tensor_proto.h"
 #include "compiler/import/onnx/text.h"
 #include "compiler/import/onnx/wire_scan.h"
@@ -22,7 +25,6 @@ namespace {
 constexpr std::int64_t kOldestIr = 3;  // first version with operator sets
 constexpr std::int64_t kNewestIr = 13;
 constexpr std::int64_t kOldestOpset = 1;
-constexpr std::int64_t kNewestOpset = 20;
 /// Prefix of the metadata keys that the importer sets; a model's own properties cannot use it.
 constexpr std::string_view kReserved = "onnx.";
 
@@ -47,9 +49,9 @@ std::int64_t ReadOpset(const onnx::ModelProto& model) {
     found = set.version();
   }
   if (!found) throw UserError("does not say its ONNX operator set");
-  if (*found < kOldestOpset || *found > kNewestOpset) {
+  if (*found < kOldestOpset || *found > std::max(detail::kNewestOpset, detail::ListedOpset())) {
     throw UserError("uses ONNX operator set " + std::to_string(*found) + "; sets " +
-                    Range(kOldestOpset, kNewestOpset) +
+                    Range(kOldestOpset, detail::kNewestOpset) +
                     " are read: export the model again with one of them");
   }
   return *found;
@@ -104,6 +106,7 @@ Graph Read(std::string_view bytes, const ImportOptions& options) {
   }
   CheckIrVersion(model);
   const std::int64_t opset = ReadOpset(model);
+  detail::InlineFunctions(options.limits, model);
   if (!options.external_folder.empty()) {
     detail::CheckExternalData(model, options.external_folder);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -30,14 +31,20 @@ struct ImportOptions {
   /// For ImportOnnxBytes: the folder of external data. Empty rejects external data. ImportOnnx uses
   /// the folder of the file.
   std::string external_folder;
+  /// If not empty, is called with a graph that has its inputs and no nodes yet, and may give them
+  /// sizes: these may decide which branch of an If runs.
+  std::function<void(Graph&)> set_inputs = {};
 };
 
-/// Imports an ONNX model of operator set 1 to 20 and IR version 3 to 13. The graph uses operator
-/// set 17; other forms are converted, or rejected if set 17 cannot express them. `Constant` nodes
-/// become constants, `Dropout` becomes `Identity`. Nodes are in topological order, and in the order
-/// of the file where possible; unnamed ones are named by operator and position ("Conv_12"). Types
-/// are inferred and the graph is verified. Initializers that are also graph inputs become
-/// constants. Metadata: "onnx.ir_version", "onnx.opset", "onnx.producer_name",
+/// Imports an ONNX model of operator set 1 to 27 and IR version 3 to 13, or of a newer set that has
+/// changed none of its operators. The graph uses operator set 17; other forms are converted, or
+/// rejected if set 17 cannot express them. `Constant` nodes
+/// become constants, `Dropout` becomes `Identity`. Functions of the model are inlined. Of an `If`
+/// whose condition follows from known sizes and constants, the branch that runs is read; else both,
+/// whose outputs must have one type, run and `Where` chooses. Nodes are in topological order, and
+/// in the order of the file where possible; unnamed ones are named by operator and position
+/// ("Conv_12"). Types are inferred and the graph is verified. Initializers that are also graph
+/// inputs become constants. Metadata: "onnx.ir_version", "onnx.opset", "onnx.producer_name",
 /// "onnx.producer_version", "onnx.domain", "onnx.model_version", and the model's own properties
 /// under their keys.
 ///
@@ -45,7 +52,7 @@ struct ImportOptions {
 /// that compiler/ops does not have: node position, node name, operator, domain, operator set).
 /// Reads external data only below the folder of the model, follows no links, and verifies checksums
 /// that the model gives. Sources: ONNX IR specification, Operators and Changelog pages, up to
-/// operator set 20.
+/// operator set 27.
 [[nodiscard]] Graph ImportOnnx(const std::string& path, const ImportOptions& options = {});
 /// Imports the content of a model file; messages call it "model".
 [[nodiscard]] Graph ImportOnnxBytes(std::string_view bytes, const ImportOptions& options = {});

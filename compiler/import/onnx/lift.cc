@@ -69,11 +69,16 @@ std::string Lift::NewValue(std::string_view what) {
   return name;
 }
 
+std::array<std::span<const LiftRule>, 7> AllLifts() {
+  return {ElementwiseLifts(), NormLifts(),      ShapeLifts(), NewerLifts(),
+          ComposedLifts(),    AttentionLifts(), EinsumLifts()};
+}
+
 void LiftNode(Lift& lift) {
   if (!lift.node.domain.empty()) return;
   const std::string op = lift.node.op;
   if (lift.opset < 7) LiftOldest(lift);
-  for (const auto family : {ElementwiseLifts(), NormLifts(), ShapeLifts(), NewerLifts()}) {
+  for (const auto family : AllLifts()) {
     for (const LiftRule& rule : family) {
       if (rule.op == op && rule.since <= lift.opset && lift.opset < rule.until) rule.apply(lift);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -74,14 +75,19 @@ struct LiftRule {
 [[nodiscard]] std::span<const LiftRule> ElementwiseLifts();
 [[nodiscard]] std::span<const LiftRule> NormLifts();
 [[nodiscard]] std::span<const LiftRule> ShapeLifts();
-[[nodiscard]] std::span<const LiftRule> NewerLifts();  ///< for sets 18 to 20
+[[nodiscard]] std::span<const LiftRule> NewerLifts();      ///< for sets 18 to 27, one for one
+[[nodiscard]] std::span<const LiftRule> ComposedLifts();   ///< operators that others compose
+[[nodiscard]] std::span<const LiftRule> AttentionLifts();  ///< one more of these
+[[nodiscard]] std::span<const LiftRule> EinsumLifts();     ///< and another
+/// Returns the rules of all families.
+[[nodiscard]] std::array<std::span<const LiftRule>, 7> AllLifts();
 
 /// Converts features of sets 1 to 6 that set 7 removed: explicit broadcasting and training
 /// attributes.
 void LiftOldest(Lift& lift);
 
 /// Applies every rule for the node's operator and set, in order. An operator without a rule has the
-/// same semantics in all sets. Source: ONNX Changelog, operator sets 1 to 20.
+/// same semantics in all sets. Source: ONNX Changelog, operator sets 1 to 27.
 void LiftNode(Lift& lift);
 
 }  // namespace msc::detail

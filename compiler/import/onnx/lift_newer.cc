@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <numbers>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,8 +9,8 @@
 #include "compiler/import/onnx/lift.h"
 #include "compiler/import/onnx/tensor_proto.h"
 
-// Sets 18 to 20, as far as set 17 can express them. A rule rejects other new features, or the
-// operator's schema rejects the unknown attribute.
+// Sets 18 to 27, as far as one operator of set 17 can express theirs. A rule rejects other new
+// features, or the operator's schema rejects the unknown attribute.
 
 namespace msc::detail {
 namespace {
@@ -26,6 +27,17 @@ Ints ConstantList(const Lift& lift, std::size_t index, const std::string& what) 
   return {values.begin(), values.end()};
 }
 
+/// Converts a reduction of no axes to what it does with each element.
+void ReduceNoAxes(Lift& lift) {
+  const std::string op = std::exchange(lift.node.op, "Identity");
+  lift.node.attrs.clear();
+  if (op == "ReduceL1" || op == "ReduceL2") lift.node.op = "Abs";
+  if (op == "ReduceLogSum") lift.node.op = "Log";
+  if (op != "ReduceSumSquare") return;
+  lift.node.op = "Mul";
+  lift.node.inputs.push_back(lift.node.inputs.at(0));
+}
+
 /// Converts ReduceMax-18 and similar, whose axes are an input.
 void LiftReduce(Lift& lift) {
   const bool keeps_all = lift.Take("noop_with_empty_axes", std::int64_t{0}) != 0;
@@ -35,7 +47,7 @@ void LiftReduce(Lift& lift) {
   if (!axes.empty()) {
     lift.node.attrs["axes"] = std::move(axes);
   } else if (keeps_all) {
-    lift.Reject("noop_with_empty_axes without axes is not supported");
+    ReduceNoAxes(lift);
   }
 }
 
@@ -112,10 +124,39 @@ void RejectNewerType(Lift& lift) {
   if (!name.empty()) lift.Reject("element type " + std::string(name) + " is not supported");
 }
 
-/// Removes `saturate` of Cast-19 and QuantizeLinear-19, which matters only for 8-bit floats; those
-/// are rejected by type.
-void DropSaturate(Lift& lift) {
+/// Removes `saturate` of Cast-19 and `round_mode` of Cast-24, which matter only for 8-bit floats;
+/// those are rejected by type.
+void DropRounding(Lift& lift) {
   (void)lift.Take("saturate", std::int64_t{1});
+  (void)lift.Take("round_mode", std::string());
+}
+
+/// Converts QuantizeLinear-19 to -25 and DequantizeLinear-21 to -25. Blocks of scales and types
+/// other than those of set 17 are rejected.
+void LiftQuantize(Lift& lift) {
+  (void)lift.Take("saturate", std::int64_t{1});
+  (void)lift.Take("precision", std::int64_t{0});
+  if (lift.Take("block_size", std::int64_t{0}) != 0) lift.Reject("block_size is not supported");
+  const std::int64_t to = lift.Take("output_dtype", std::int64_t{0});
+  if (to == 0) return;
+  // The type of the zero point, or else u8, or that of the scale.
+  const bool quantizes = lift.node.op == "QuantizeLinear";
+  const DType implied = !quantizes         ? lift.InputType(1).dtype
+                        : lift.HasInput(2) ? lift.InputType(2).dtype
+                                           : DType::kU8;
+  const std::optional<DType> wanted = FromOnnxType(to);
+  if (wanted == implied) return;
+  if (!quantizes || lift.HasInput(2) || wanted != DType::kI8) {
+    lift.Reject("output_dtype other than that of its scale or zero point is not supported");
+  }
+  const std::array<std::int8_t, 1> zero = {0};
+  lift.node.inputs.resize(2);
+  lift.SetConstantInput(2, "zero_point", Tensor::From<std::int8_t>(DType::kI8, {}, zero));
+}
+
+/// Removes `stash_type` of Range-27: kernels compute in f64.
+void DropStashType(Lift& lift) {
+  (void)lift.Take("stash_type", std::int64_t{1});
 }
 
 /// Rejects dilations of AveragePool-19.
@@ -126,68 +167,15 @@ void LiftAveragePool(Lift& lift) {
   }
 }
 
-/// Expands a function into one node per step.
-class Steps {
- public:
-  explicit Steps(Lift& lift) : lift_(lift) {}
-
-  std::string Number(double value, const std::string& what) {
-    std::string name = lift_.graph.FreeValueName(lift_.node.name + "." + what);
-    const std::array<float, 1> one = {static_cast<float>(value)};
-    lift_.graph.AddConstant(name, Tensor::From<float>(DType::kF32, {}, one));
-    return name;
-  }
-
-  std::string Add(const std::string& op, std::vector<std::string> inputs, const std::string& what) {
-    PendingNode step;
-    step.position = lift_.node.position;
-    step.name = lift_.node.name + "." + what;
-    step.op = op;
-    step.inputs = std::move(inputs);
-    step.outputs = {lift_.NewValue(what)};
-    lift_.before.push_back(step);
-    return step.outputs[0];
-  }
-
- private:
-  Lift& lift_;
-};
-
-/// Expands Gelu-20 as exporters to older sets do.
-void LiftGelu(Lift& lift) {
-  if (lift.node.inputs.size() != 1 || lift.InputType(0).dtype != DType::kF32) {
-    lift.Reject("is read for f32 only");
-  }
-  const std::string form = lift.Take("approximate", std::string("none"));
-  if (form != "none" && form != "tanh") lift.Reject("approximate cannot be '" + form + "'");
-  const std::string x = lift.node.inputs[0];
-  Steps steps(lift);
-  std::string gate;
-  if (form == "none") {
-    gate = steps.Add(
-        "Erf", {steps.Add("Div", {x, steps.Number(std::numbers::sqrt2, "root")}, "scaled")}, "erf");
-  } else {
-    const std::string cube = steps.Add("Pow", {x, steps.Number(3.0, "three")}, "cube");
-    const std::string part = steps.Add("Mul", {cube, steps.Number(0.044715, "cubic")}, "part");
-    const std::string sum = steps.Add("Add", {x, part}, "sum");
-    const double root = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    gate =
-        steps.Add("Tanh", {steps.Add("Mul", {sum, steps.Number(root, "root")}, "scaled")}, "tanh");
-  }
-  const std::string above = steps.Add("Add", {gate, steps.Number(1.0, "one")}, "above");
-  const std::string product = steps.Add("Mul", {x, above}, "product");
-  lift.node.op = "Mul";
-  lift.node.inputs = {product, steps.Number(0.5, "half")};
-}
-
-constexpr std::array<LiftRule, 18> kRules = {{
+constexpr std::array<LiftRule, 19> kRules = {{
     {"AveragePool", kNoEnd, LiftAveragePool, 19},
-    {"Cast", kNoEnd, DropSaturate, 19},
+    {"Cast", kNoEnd, DropRounding, 19},
     {"Cast", kNoEnd, RejectNewerType},
-    {"CastLike", kNoEnd, DropSaturate, 19},
-    {"Gelu", kNoEnd, LiftGelu, 20},
+    {"CastLike", kNoEnd, DropRounding, 19},
+    {"DequantizeLinear", kNoEnd, LiftQuantize, 21},
     {"Pad", kNoEnd, LiftPad, 18},
-    {"QuantizeLinear", kNoEnd, DropSaturate, 19},
+    {"QuantizeLinear", kNoEnd, LiftQuantize, 19},
+    {"Range", kNoEnd, DropStashType, 27},
     {"ReduceL1", kNoEnd, LiftReduce, 18},
     {"ReduceL2", kNoEnd, LiftReduce, 18},
     {"ReduceLogSum", kNoEnd, LiftReduce, 18},

@@ -157,6 +157,94 @@ std::vector<Case> Cases() {
        20,
        {2, 3},
        "Pow Mul Add Mul Tanh Add Mul Mul"},
+      {"Swish24", "(float[2,3] x) => (float[2,3] y) { y = Swish(x) }", 24, {2, 3}, "Sigmoid Mul"},
+      {"SwishAlpha24",
+       "(float[2,3] x) => (float[2,3] y) { y = Swish<alpha = 1.5>(x) }",
+       24,
+       {2, 3},
+       "Mul Sigmoid Mul"},
+      {"Mish18",
+       "(float[2,3] x) => (float[2,3] y) { y = Mish(x) }",
+       18,
+       {2, 3},
+       "Softplus Tanh Mul"},
+      {"GroupNormalization18",
+       R"((float[2,4,3] x) => (float[2,4,3] y) {
+            s = Constant<value = float[2] {0.5, 2.0}>() b = Constant<value = float[2] {1.0, -1.0}>()
+            y = GroupNormalization<num_groups = 2>(x, s, b) })",
+       18,
+       {2, 4, 3},
+       "Reshape Shape InstanceNormalization Reshape"},
+      {"GroupNormalization21",
+       R"((float[2,4,3] x) => (float[2,4,3] y) {
+            s = Constant<value = float[4] {0.5, 2.0, 1.0, 3.0}>()
+            b = Constant<value = float[4] {1.0, -1.0, 0.0, 0.5}>()
+            y = GroupNormalization<num_groups = 2, epsilon = 0.1>(x, s, b) })",
+       21,
+       {2, 4, 3},
+       "Reshape Shape Expand Expand InstanceNormalization Reshape Unsqueeze Unsqueeze Mul Add"},
+      {"RmsNormalization23",
+       R"((float[2,2,2] x) => (float[2,2,2] y) {
+            s = Constant<value = float[2,2] {0.5, 2.0, 1.0, 3.0}>()
+            y = RMSNormalization<axis = 1, epsilon = 0.1>(x, s) })",
+       23,
+       {2, 2, 2},
+       "Mul ReduceMean Add Sqrt Div Mul"},
+      {"RotaryEmbedding23",
+       R"((float[1,2,3,4] x) => (float[1,2,3,4] y) {
+            c = Constant<value = float[1,3,2] {1.0, 0.5, 0.25, 0.0, -0.5, 0.75}>()
+            s = Constant<value = float[1,3,2] {0.0, 0.25, 0.5, 1.0, 0.125, -0.5}>()
+            y = RotaryEmbedding(x, c, s) })",
+       23,
+       {1, 2, 3, 4},
+       "Unsqueeze Unsqueeze Split Mul Mul Sub Mul Mul Add Concat Identity"},
+      {"RotaryEmbeddingOfPairs23",
+       R"((float[1,3,12] x) => (float[1,3,12] y) {
+            c = Constant<value = float[3,2] {1.0, 0.5, 0.25, 0.0, -0.5, 0.75}>()
+            s = Constant<value = float[3,2] {0.0, 0.25, 0.5, 1.0, 0.125, -0.5}>()
+            p = Constant<value = int64[1,3] {2, 0, 1}>()
+            y = RotaryEmbedding<num_heads = 2, interleaved = 1, rotary_embedding_dim = 4>(x, c, s, p) })",
+       23,
+       {1, 3, 12},
+       "Reshape Gather Unsqueeze Gather Unsqueeze Slice Slice Slice Slice Mul Mul Sub Mul Mul Add "
+       "Unsqueeze Unsqueeze Concat Reshape Concat Reshape"},
+      {"Attention23",
+       "(float[1,2,3,4] x) => (float[1,2,3,4] y) { y = Attention(x, x, x) }",
+       23,
+       {1, 2, 3, 4},
+       "Transpose MatMul Mul Softmax MatMul Identity"},
+      {"AttentionCausal23",
+       R"((float[1,3,8] x) => (float[1,3,8] y) {
+            y = Attention<q_num_heads = 2, kv_num_heads = 2, is_causal = 1, softcap = 2.0>(x, x, x) })",
+       23,
+       {1, 3, 8},
+       "Reshape Transpose Reshape Transpose Reshape Transpose Transpose MatMul Mul Div Tanh Mul "
+       "Shape "
+       "Gather Range Shape Gather Range Unsqueeze LessOrEqual Where Add Softmax MatMul Transpose "
+       "Reshape"},
+      {"AttentionOfGroupsWithMaskAndPast23",
+       R"((float[1,4,2,3] x) => (float[1,4,2,3] y, float[1,2,3,3] k, float[1,2,3,3] v) {
+            h, i = Split<axis = 1, num_outputs = 2>(x)
+            p = Constant<value = float[1,2,1,3] {1.0, 0.5, 0.25, 0.0, -0.5, 0.75}>()
+            m = Constant<value = bool[2,3] {1, 0, 1, 1, 1, 0}>()
+            y, k, v = Attention<scale = 0.5>(x, h, i, m, p, p) })",
+       23,
+       {1, 4, 2, 3},
+       "Split Concat Identity Concat Identity Unsqueeze Concat Reshape Unsqueeze Concat Reshape "
+       "Transpose "
+       "MatMul "
+       "Mul Where Add Softmax Where MatMul Identity"},
+      {"ReductionOfNoAxes18",
+       "(float[2,3] x) => (float[2,3] y) { y = ReduceSumSquare<noop_with_empty_axes = 1>(x) }",
+       18,
+       {2, 3},
+       "Mul"},
+      {"QuantizeToAType21",
+       R"((float[2,3] x) => (int8[2,3] y) {
+            s = Constant<value = float {0.5}>() y = QuantizeLinear<output_dtype = 3>(x, s) })",
+       21,
+       {2, 3},
+       "QuantizeLinear"},
       {"Lstm7",
        R"((float[3,2,1] x) => (float[3,1,2,1] y, float[1,2,1] c) {
             w = Constant<value = float[1,4,1] {0.5, -1.0, 2.0, 1.0}>()
@@ -361,6 +449,17 @@ INSTANTIATE_TEST_SUITE_P(
                 "training does"},
         Refusal{"PadWithoutPads", "(float[2] x) => (float[2] y) { y = Pad(x) }", 9,
                 "node 0 'Pad_0' (Pad, operator set 9): needs attribute 'pads'"},
+        Refusal{
+            "BlocksOfScales",
+            "(float[2,4] x) => (uint8[2,4] y) { s = Constant<value = float[2,2] {1.0, 1.0, 1.0, "
+            "1.0}>() y = QuantizeLinear<axis = 1, block_size = 2>(x, s) }",
+            21,
+            "node 1 'QuantizeLinear_1' (QuantizeLinear, operator set 21): block_size is not "
+            "supported"},
+        Refusal{"ChangedInANewerSet",
+                "(float[2] x) => (float[2] y) { z = Relu(x) y = Mod<fmod = 1>(z, x) }", 28,
+                "node 1 'Mod_1' ('Mod', operator set 28): has changed since operator set 27, the "
+                "newest that is read: export the model with that one"},
         Refusal{"ShrinkingResize",
                 "(float[1,1,4,4] x) => (float[1,1,2,2] y) { s = Constant<value = float[4] "
                 "{1.0,1.0,0.5,0.5}>() y = Resize(x, s) }",

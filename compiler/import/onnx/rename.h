@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+namespace onnx {
+class GraphProto;
+class NodeProto;
+}  // namespace onnx
+
+namespace msc::detail {
+
+/// New names of values by those in the file.
+using Renames = std::map<std::string, std::string>;
+
+/// Names of values that are taken.
+class ValueNames {
+ public:
+  /// Takes all names of values of `graph` and of the graphs nested in it.
+  void TakeAll(const onnx::GraphProto& graph);
+  void Take(const std::string& name) { taken_.insert(name); }
+  /// Takes and returns a name that starts with `stem`.
+  [[nodiscard]] std::string Fresh(const std::string& stem);
+
+ private:
+  std::set<std::string> taken_;
+};
+
+/// Renames what a node reads and makes, also in the graphs nested in it. Names that `renames` lacks
+/// stay; local names of nested graphs hide those of `renames`, as in ONNX.
+void RenameNode(const Renames& renames, onnx::NodeProto& node);
+
+/// Renames the values that a nested graph makes itself, its initializers and its outputs, so that
+/// the graph can be part of the one around it. Values that it reads from there keep their names.
+/// Returns what `names` made of the local names.
+Renames MakeNamesUnique(const std::string& prefix, ValueNames& names, onnx::GraphProto& graph);
+
+}  // namespace msc::detail
