@@ -99,6 +99,33 @@ ShapeBindings BatchBindings(const Graph& graph, std::int64_t batch) {
   return bindings;
 }
 
+std::string OpenSizesText(const Graph& graph, const ShapeBindings& bindings) {
+  std::string text;
+  for (const ValueId id : graph.inputs()) {
+    const ValueType& type = graph.type(id);
+    if (!type.shape) continue;
+    std::vector<std::string> open;
+    std::string sizes;
+    for (const Dim& dim : *type.shape) {
+      const auto it = bindings.find(dim.symbol());
+      const bool bound = dim.known() || it != bindings.end();
+      if (!bound) open.push_back("'" + dim.symbol() + "'");
+      sizes += (sizes.empty() ? "" : "x") + (dim.known() ? std::to_string(dim.size())
+                                             : bound     ? std::to_string(it->second)
+                                                         : dim.symbol());
+    }
+    if (open.empty()) continue;
+    std::string names = open[0];
+    for (std::size_t i = 1; i < open.size(); ++i) {
+      names += (i + 1 < open.size() ? ", " : " and ") + open[i];
+    }
+    const std::string& name = graph.value(id).name;
+    text += (text.empty() ? "input '" : "; input '") + name + "' " + ToString(type) + " leaves " +
+            names + " open; give all of its sizes by --shape " + name + "=" + sizes;
+  }
+  return text;
+}
+
 ShapeBindings BindingsFor(const Graph& graph, std::span<const Tensor> inputs) {
   ShapeBindings bindings;
   for (std::size_t i = 0; i < inputs.size() && i < graph.inputs().size(); ++i) {

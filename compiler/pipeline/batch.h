@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -33,6 +34,12 @@ namespace msc {
 
 /// Binds the symbolic axis of samples of every input to `batch`. Empty if none is symbolic.
 [[nodiscard]] ShapeBindings BatchBindings(const Graph& graph, std::int64_t batch);
+
+/// Returns which sizes of inputs neither the model nor `bindings` give, and the option that gives
+/// them: "input 'x' f32[batch,3,H,W] leaves 'H' and 'W' open; give all of its sizes by --shape
+/// x=1x3xHxW". Empty if there are none. A size is never assumed, as a model of another size is
+/// another model.
+[[nodiscard]] std::string OpenSizesText(const Graph& graph, const ShapeBindings& bindings);
 
 /// Binds all symbolic dimensions of the inputs of `graph` to the sizes that `inputs` have.
 [[nodiscard]] ShapeBindings BindingsFor(const Graph& graph, std::span<const Tensor> inputs);

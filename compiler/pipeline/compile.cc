@@ -4,7 +4,9 @@
 #include <exception>
 #include <map>
 #include <new>
+#include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +17,7 @@
 #include "compiler/ops/declared.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
+#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/images.h"
 #include "compiler/pipeline/region_precision.h"
@@ -26,9 +29,11 @@
 namespace msc {
 namespace {
 
-/// Returns a binding for every symbol of the inputs: the given size, or 1.
+/// Returns a binding for every symbol of the inputs: the given size or, along the axis of samples,
+/// 1. UserError if one has no size, or a size is given for another symbol.
 ShapeBindings BindAll(const Graph& graph, const ShapeBindings& given) {
-  ShapeBindings all;
+  ShapeBindings all = BatchBindings(graph, 1);
+  std::set<std::string> symbols;
   for (const ValueId id : graph.inputs()) {
     const ValueType& type = graph.type(id);
     const auto& shape = type.shape;
@@ -47,16 +52,17 @@ ShapeBindings BindAll(const Graph& graph, const ShapeBindings& given) {
         throw UserError("input '" + name + "' " + ToString(*shape) +
                         " has an unnamed unknown dimension; give it a size or a name in the model");
       }
-      all.emplace(dim.symbol(), 1);
+      symbols.insert(dim.symbol());
     }
   }
   for (const auto& [symbol, size] : given) {
-    if (!all.contains(symbol)) {
+    if (!symbols.contains(symbol)) {
       throw UserError("no input has a dimension named '" + symbol + "'");
     }
     if (size < 1) throw UserError("dimension '" + symbol + "' must be at least 1");
     all[symbol] = size;
   }
+  if (const std::string open = OpenSizesText(graph, all); !open.empty()) throw UserError(open);
   return all;
 }
 

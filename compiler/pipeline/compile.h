@@ -17,7 +17,8 @@ namespace msc {
 /// How a model is compiled.
 struct CompileOptions {
   int threads = 1;
-  /// Sizes of symbolic dimensions. A dimension that is missing gets size 1.
+  /// Sizes of symbolic dimensions of inputs. One that is missing is 1 along the axis of samples
+  /// (sample_axes.h); others must be given.
   ShapeBindings bindings = {};
 };
 

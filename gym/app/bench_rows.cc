@@ -231,14 +231,15 @@ std::vector<Tensor> RandomInputs(const std::vector<ValueType>& types, std::uint6
 }
 
 std::vector<ValueType> BoundInputs(const Graph& graph, const ShapeBindings& bindings) {
+  if (const std::string open = OpenSizesText(graph, bindings); !open.empty()) {
+    throw UserError(open);
+  }
   std::vector<ValueType> types;
   for (const ValueId id : graph.inputs()) {
     ValueType type = graph.type(id);
     if (!type.shape) throw UserError("input '" + graph.value(id).name + "' has no rank");
     for (Dim& dim : *type.shape) {
-      if (dim.known()) continue;
-      const auto it = bindings.find(dim.symbol());
-      dim = Dim(it == bindings.end() ? 1 : it->second);
+      if (!dim.known()) dim = Dim(bindings.at(dim.symbol()));
     }
     types.push_back(std::move(type));
   }
@@ -246,15 +247,20 @@ std::vector<ValueType> BoundInputs(const Graph& graph, const ShapeBindings& bind
 }
 
 void ReadInputs(const std::vector<std::string>& files, BenchSetup& setup) {
-  const std::vector<ValueType> types = BoundInputs(*setup.graph, setup.compile.bindings);
-  if (files.size() != types.size()) {
+  const Graph& graph = *setup.graph;
+  if (files.size() != graph.inputs().size()) {
     throw UserError("--input names " + std::to_string(files.size()) +
-                    " files; inputs of the model: " + std::to_string(types.size()));
+                    " files; inputs of the model: " + std::to_string(graph.inputs().size()));
   }
   for (std::size_t i = 0; i < files.size(); ++i) {
-    const std::string& name = setup.graph->value(setup.graph->inputs()[i]).name;
-    setup.samples.push_back(ReadInput(files[i], name, types[i].dtype));
-    setup.inputs.push_back(FirstBatch(setup.samples.back(), types[i], files[i]));
+    const Value& value = graph.value(graph.inputs()[i]);
+    setup.samples.push_back(ReadInput(files[i], value.name, value.type.dtype));
+  }
+  // Files have the sizes that the model leaves open, and may have more samples than a batch.
+  setup.compile.bindings.merge(BindingsFor(graph, setup.samples));
+  const std::vector<ValueType> types = BoundInputs(graph, setup.compile.bindings);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    setup.inputs.push_back(FirstBatch(setup.samples[i], types[i], files[i]));
   }
 }
 

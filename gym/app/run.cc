@@ -48,13 +48,29 @@ struct Compiled {
   CompileOptions compile;
 };
 
+/// Returns the sizes that the model leaves open: those of --batch, those of the files, else a batch
+/// of 1.
+ShapeBindings SizesOf(const Graph& graph, const Options& options) {
+  ShapeBindings sizes;
+  if (options.batch) sizes = BatchBindings(graph, BatchFor(graph, options.batch));
+  CheckInputCount(options.inputs, graph.inputs().size());
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+    const Value& value = graph.value(graph.inputs()[i]);
+    inputs.push_back(ReadInput(options.inputs[i], value.name, value.type.dtype));
+  }
+  sizes.merge(BindingsFor(graph, inputs));
+  sizes.merge(BatchBindings(graph, 1));
+  return sizes;
+}
+
 Compiled LoadCompiled(const Options& options) {
   Compiled model;
   if (!options.strategy.empty()) model.strategy = LoadStrategy(options.strategy);
   if (!options.target.empty()) model.strategy.target = TargetOf(options.target, MakeTargets());
   model.graph = LoadModel(options.model, options.shapes);
-  model.compile = {.threads = options.threads.value_or(1),
-                   .bindings = BatchBindings(model.graph, BatchFor(model.graph, options.batch))};
+  model.compile.threads = options.threads.value_or(1);
+  model.compile.bindings = SizesOf(model.graph, options);
   return model;
 }
 
