@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -151,6 +150,10 @@ bool IsOnnxDomain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
+bool IsIf(const onnx::NodeProto& node) {
+  return node.op_type() == "If" && IsOnnxDomain(node.domain());
+}
+
 bool IsConstantNode(const onnx::NodeProto& node) {
   return node.op_type() == "Constant" && IsOnnxDomain(node.domain());
 }
@@ -184,10 +187,11 @@ bool IsLeftOut(const onnx::NodeProto& node, std::size_t output, const Reads& rea
   if (!IsOnnxDomain(node.domain()) || reads.contains(node.output(static_cast<int>(output)))) {
     return false;
   }
-  // Older sets list four more outputs, for training.
-  if (node.op_type() == "BatchNormalization") return output > 0;
+  // Older sets list four more outputs, for training. Operators that become others have one that is
+  // not optional.
   const OpDef* op = ops.Find("", node.op_type());
-  return op != nullptr && op->max_outputs != OpDef::kVariadic && output >= op->min_outputs &&
+  if (node.op_type() == "BatchNormalization" || op == nullptr) return output > 0 && !IsIf(node);
+  return op->max_outputs != OpDef::kVariadic && output >= op->min_outputs &&
          output < op->max_outputs;
 }
 
@@ -311,14 +315,6 @@ void AddOutputs(const onnx::GraphProto& proto, Graph& graph) {
   if (graph.outputs().empty()) throw UserError("has no graph outputs");
 }
 
-bool IsIf(const onnx::NodeProto& node) {
-  return node.op_type() == "If" && IsOnnxDomain(node.domain());
-}
-
-bool HasIf(const onnx::GraphProto& proto) {
-  return std::any_of(proto.node().begin(), proto.node().end(), IsIf);
-}
-
 /// Reads the graphs of a model into one: the main one, and the branches that run.
 class Reader {
  public:
@@ -333,7 +329,6 @@ class Reader {
     AddInitializers(proto, source_.options, graph_);
     AddInputs(proto, types, graph_);
     if (source_.options.set_inputs) source_.options.set_inputs(graph_);
-    if (HasIf(proto)) small_values_.emplace(graph_);
     ReadNodes(proto, types);
     AddOutputs(proto, graph_);
     return std::move(graph_);
@@ -361,7 +356,8 @@ class Reader {
       Lift lift{.node = ReadNode(node, outputs.left_out, options, graph_),
                 .opset = source_.opset,
                 .graph = graph_,
-                .reads = reads_};
+                .reads = reads_,
+                .values = &small_values_};
       LiftNode(lift);
       AddLifted(node, std::move(lift));
     }
@@ -389,7 +385,7 @@ class Reader {
     const NodeId id = graph_.AddNode(std::move(node));
     CheckNode(graph_, id, ops_);
     CompleteTypes(id);
-    if (small_values_) small_values_->Add(id, ops_);
+    small_values_.Add(id, ops_);
   }
 
   /// Infers types for the conversion of later nodes; InferTypes makes the final ones.
@@ -398,15 +394,18 @@ class Reader {
     InferInput in{.node = &node, .types = {}, .constants = {}};
     for (const ValueId input : node.inputs) {
       in.types.push_back(input == kNoValue ? ValueType{} : graph_.type(input));
-      in.constants.push_back(small_values_ ? small_values_->Find(input) : graph_.constant(input));
+      in.constants.push_back(small_values_.Find(input));
     }
     const std::vector<ValueType> types = ops_.Get(node).infer(in);
     for (std::size_t i = 0; i < node.outputs.size() && i < types.size(); ++i) {
       if (node.outputs[i] == kNoValue) continue;
       const ValueType& known = graph_.type(node.outputs[i]);
-      // What a branch declares may be less than what follows where it runs.
+      // What a file declares may be less than what follows from given sizes of inputs.
       const bool open = known.dtype == DType::kUndefined || !known.shape;
-      if (open || (small_values_ && types[i].shape)) graph_.SetType(node.outputs[i], types[i]);
+      const bool follows = types[i].shape && StaticDims(*types[i].shape);
+      if (open || (follows && known.dtype == types[i].dtype)) {
+        graph_.SetType(node.outputs[i], types[i]);
+      }
     }
   }
 
@@ -427,7 +426,7 @@ class Reader {
       throw UserError(file.Where() + ": reads " + QuoteForeign(node.input(0)) +
                       ", which nothing produces");
     }
-    const TensorPtr known = small_values_->Find(condition);
+    const TensorPtr known = small_values_.Find(condition);
     if (known != nullptr && (known->dtype() != DType::kBool || known->size() != 1)) {
       throw UserError(file.Where() + ": its condition is not one boolean");
     }
@@ -497,7 +496,7 @@ class Reader {
   Names taken_;             ///< names of nodes
   ValueNames value_names_;  ///< of the file, and those made for branches
   Reads reads_;
-  std::optional<SmallValues> small_values_;  ///< if there is an If
+  SmallValues small_values_{graph_};
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace msc {
 namespace {
 
 constexpr std::int64_t kOldestIr = 3;  // first version with operator sets
-constexpr std::int64_t kNewestIr = 13;
+constexpr std::int64_t kNewestIr = 14;
 constexpr std::int64_t kOldestOpset = 1;
 /// Prefix of the metadata keys that the importer sets; a model's own properties cannot use it.
 constexpr std::string_view kReserved = "onnx.";

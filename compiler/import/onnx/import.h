@@ -36,7 +36,7 @@ struct ImportOptions {
   std::function<void(Graph&)> set_inputs = {};
 };
 
-/// Imports an ONNX model of operator set 1 to 27 and IR version 3 to 13, or of a newer set that has
+/// Imports an ONNX model of operator set 1 to 27 and IR version 3 to 14, or of a newer set that has
 /// changed none of its operators. The graph uses operator set 17; other forms are converted, or
 /// rejected if set 17 cannot express them. `Constant` nodes
 /// become constants, `Dropout` becomes `Identity`. Functions of the model are inlined. Of an `If`

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/import/onnx/small_values.h"
 #include "compiler/import/onnx/text.h"
 
 namespace msc::detail {
@@ -22,7 +23,9 @@ ValueType Lift::InputType(std::size_t index) const {
 }
 
 TensorPtr Lift::InputConstant(std::size_t index) const {
-  return HasInput(index) ? graph.constant(graph.FindValue(node.inputs[index])) : nullptr;
+  if (!HasInput(index)) return nullptr;
+  const ValueId id = graph.FindValue(node.inputs[index]);
+  return values == nullptr ? graph.constant(id) : values->Find(id);
 }
 
 bool Lift::IsRead(std::size_t output) const {

@@ -12,6 +12,8 @@
 
 namespace msc::detail {
 
+class SmallValues;
+
 /// A node of the file before it is added to the graph. Values are names; an empty name is absent.
 struct PendingNode {
   std::size_t position = 0;  ///< index in the file's node list
@@ -31,6 +33,7 @@ struct Lift {
   std::int64_t opset = 17;
   Graph& graph;                             ///< for types, constants, free names
   const std::map<std::string, int>& reads;  ///< reads of each value, including graph outputs
+  const SmallValues* values = nullptr;      ///< what follows from constants; may be absent
   std::vector<PendingNode> before = {};     ///< nodes to insert in front of `node`, in order
   std::vector<PendingNode> after = {};      ///< nodes to insert behind `node`
 
@@ -39,7 +42,8 @@ struct Lift {
   [[nodiscard]] bool HasInput(std::size_t index) const;
   /// Returns the type of an input; undefined if absent.
   [[nodiscard]] ValueType InputType(std::size_t index) const;
-  /// Returns the tensor of an input, or nullptr if it is absent or not constant.
+  /// Returns the tensor of an input, or nullptr if it is absent or neither constant nor follows
+  /// from constants.
   [[nodiscard]] TensorPtr InputConstant(std::size_t index) const;
   [[nodiscard]] bool IsRead(std::size_t output) const;
   /// Removes an attribute and returns its value, or `otherwise`. Throws UserError for another type.

@@ -96,6 +96,9 @@ Equation ReadEquation(const Lift& lift, std::string text) {
   if (arrow != std::string::npos) {
     const std::string result = text.substr(arrow + 2);
     CheckTerm(lift, result, true);
+    if (open > 0 && result.find("...") == std::string::npos) {
+      lift.Reject("its equation sums over an ellipsis, which is not supported");
+    }
     equation.result = Expanded(lift, result, open);
     return equation;
   }

@@ -1,6 +1,8 @@
 #include <array>
+#include <memory>
 
 #include "compiler/import/onnx/lift.h"
+#include "compiler/import/onnx/steps.h"
 
 namespace msc::detail {
 namespace {
@@ -30,22 +32,36 @@ void LiftClip(Lift& lift) {
   }
 }
 
-/// Converts Dropout to Identity, which it is in inference. Dropout-7 and -10 have a ratio
-/// attribute, Dropout-12 has ratio and training_mode inputs.
+/// Returns whether a Dropout passes all of its input on: in inference, or if it drops nothing.
+/// Dropout-7 and -10 have a ratio attribute, Dropout-12 has ratio and training_mode inputs.
+bool DropsNothing(const Lift& lift) {
+  if (!lift.HasInput(2)) return true;
+  const TensorPtr training = lift.InputConstant(2);
+  const bool one =
+      training != nullptr && training->dtype() == DType::kBool && training->size() == 1;
+  if (one && training->Values<std::uint8_t>()[0] == 0) return true;
+  const TensorPtr ratio = lift.InputConstant(1);
+  return ratio != nullptr && ratio->dtype() == DType::kF32 && ratio->size() == 1 &&
+         ratio->Values<float>()[0] == 0.0F;
+}
+
+/// Converts Dropout to Identity, which it is in inference, and its mask to a tensor of true.
 void LiftDropout(Lift& lift) {
-  if (lift.IsRead(1)) lift.Reject("the mask is used, which only training does");
-  if (lift.HasInput(2)) {
-    const TensorPtr training = lift.InputConstant(2);
-    if (training == nullptr || training->dtype() != DType::kBool || training->size() != 1 ||
-        training->Values<std::uint8_t>()[0] != 0) {
-      lift.Reject("training_mode must be absent or a constant false");
-    }
+  if (!DropsNothing(lift)) {
+    lift.Reject("training_mode must be absent or a constant false, or the ratio a constant 0");
   }
-  lift.node.op = "Identity";
   if (lift.node.inputs.empty() || lift.node.outputs.empty()) lift.Reject("has no input or output");
-  lift.node.inputs.resize(1);
-  lift.node.outputs.resize(1);
-  lift.node.attrs.clear();
+  const std::string x = lift.node.inputs[0];
+  Steps steps(lift);
+  if (lift.IsRead(1)) {
+    if (lift.opset < 10) lift.Reject("its mask before set 10 is not supported");
+    const std::array<std::uint8_t, 1> kept = {1};
+    const auto value =
+        std::make_shared<const Tensor>(Tensor::From<std::uint8_t>(DType::kBool, {1}, kept));
+    steps.EndOutput(lift.node.outputs[1], "ConstantOfShape", {steps.Add("Shape", {x}, "shape")},
+                    "mask", {{"value", TensorPtr(value)}});
+  }
+  steps.End("Identity", {x});
 }
 
 constexpr std::array<LiftRule, 2> kRules = {{

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/import/onnx/lift.h"
+#include "compiler/import/onnx/steps.h"
 
 namespace msc::detail {
 namespace {
@@ -43,6 +44,21 @@ void LiftBroadcast(Lift& lift) {
   lift.before = {std::move(unsqueeze)};
 }
 
+/// Converts PRelu-1 and -6, whose slopes are those of axis 1.
+void LiftSlopes(Lift& lift) {
+  const auto x = lift.InputType(0).shape;
+  const auto slopes = lift.InputType(1).shape;
+  if (!x || !slopes) lift.Reject("needs inputs of known rank");
+  const bool by_channel =
+      slopes->size() == 1 && !((*slopes)[0].known() && (*slopes)[0].size() == 1);
+  if (!by_channel || x->size() <= 2) return;
+  std::vector<std::int64_t> axes(x->size() - 2);
+  std::iota(axes.begin(), axes.end(), 1);
+  Steps steps(lift);
+  lift.node.inputs[1] =
+      steps.Add("Unsqueeze", {lift.node.inputs[1], steps.List(axes, "axes")}, "slopes");
+}
+
 }  // namespace
 
 void LiftOldest(Lift& lift) {
@@ -59,7 +75,9 @@ void LiftOldest(Lift& lift) {
     (void)lift.Take("output_sequence", std::int64_t{0});  // whether Y exists; its readers show that
   } else if (op == "Reshape") {
     lift.ListToInput("shape", 1);
-  } else if (op == "PRelu" || op == "Concat" || op == "Cast" || op == "Tile" || op == "Upsample") {
+  } else if (op == "PRelu") {
+    LiftSlopes(lift);
+  } else if (op == "Concat" || op == "Cast" || op == "Tile" || op == "Upsample") {
     const bool concat = op == "Concat" && (lift.opset >= 4 || lift.node.attrs.contains("axis"));
     const bool cast = op == "Cast" && lift.opset >= 6;
     const bool tile = op == "Tile" && lift.opset >= 6;

@@ -70,8 +70,8 @@ void Steps::End(std::string op, std::vector<std::string> inputs, AttrMap attrs) 
 }
 
 void Steps::EndOutput(std::string output, std::string op, std::vector<std::string> inputs,
-                      std::string_view what) {
-  PendingNode step = Step(std::move(op), std::move(inputs), what, {});
+                      std::string_view what, AttrMap attrs) {
+  PendingNode step = Step(std::move(op), std::move(inputs), what, std::move(attrs));
   step.outputs = {std::move(output)};
   lift_.before.push_back(std::move(step));
 }

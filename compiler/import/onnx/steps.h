@@ -33,7 +33,7 @@ class Steps {
   void End(std::string op, std::vector<std::string> inputs, AttrMap attrs = {});
   /// Adds a node whose output is `output`, one of the lifted node's other outputs.
   void EndOutput(std::string output, std::string op, std::vector<std::string> inputs,
-                 std::string_view what);
+                 std::string_view what, AttrMap attrs = {});
 
  private:
   [[nodiscard]] PendingNode Step(std::string op, std::vector<std::string> inputs,

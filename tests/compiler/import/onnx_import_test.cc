@@ -348,8 +348,8 @@ std::vector<Refusal> ModelRefusals() {
        "them"},
       {"NoOperatorSet", kRelu, 13, [](auto& m) { m.clear_opset_import(); },
        "model: does not say its ONNX operator set"},
-      {"ANewIrVersion", kRelu, 13, [](auto& m) { m.set_ir_version(14); },
-       "model: has ONNX IR version 14; versions 3 to 13 are read: save the model again with one of "
+      {"ANewIrVersion", kRelu, 13, [](auto& m) { m.set_ir_version(15); },
+       "model: has ONNX IR version 15; versions 3 to 14 are read: save the model again with one of "
        "them"},
       {"AnInputOfANewType", kRelu, 13,
        [](auto& m) {
