@@ -18,6 +18,11 @@ namespace msc {
 /// a value with static dims counts as constant.
 bool FoldConstants(Graph& graph);
 
+/// Computes in f32 what a graph computes in f16: widens constants, casts inputs and what a Cast
+/// rounds to f16, and rounds graph outputs to f16. So every tool and target takes such graphs.
+/// Between, values are more exact than in f16, and none overflows. Types are known.
+bool WidenF16(Graph& graph);
+
 /// Evaluates DequantizeLinear and Cast of bf16 weights, but not where the result exceeds 64 MiB:
 /// for weights that no kernel takes as they are stored, after FuseOps.
 bool WidenWeights(Graph& graph);

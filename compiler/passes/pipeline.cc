@@ -28,6 +28,7 @@ bool RunLogged(const Pass& pass, Graph& graph, const std::function<void(const st
 
 std::vector<Pass> CanonicalPasses() {
   return {
+      {"widen_f16", WidenF16},
       {"remove_identities", RemoveIdentities},
       {"fold_constants", FoldConstants},
       {"fix_reshape_targets", FixReshapeTargets},

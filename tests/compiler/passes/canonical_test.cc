@@ -182,7 +182,7 @@ TEST(Canonicalize, ReachesAFixpointAndSaysWhatItDid) {
   EXPECT_EQ(ToString(*graph.type(graph.FindValue("y")).shape), "[2,64]");
   testing::ExpectSameNumbers(before, graph);
   ASSERT_GE(log.size(), 2 * CanonicalPasses().size());
-  EXPECT_EQ(log.front().substr(0, 28), "remove_identities: changed, ");
+  EXPECT_EQ(log.at(1).substr(0, 28), "remove_identities: changed, ");
   EXPECT_EQ(log.back().substr(0, 29), "remove_dead_code: unchanged, ");
   EXPECT_EQ(log.back().substr(log.back().size() - 3), " ms");
   const Graph settled = graph;

@@ -47,6 +47,11 @@ inline std::vector<Tensor> RandomInputs(const Graph& graph, std::uint64_t seed,
       case DType::kF32:
         fill(tensor.MutableValues<float>());
         break;
+      case DType::kF16:
+        for (std::uint16_t& value : tensor.MutableValues<std::uint16_t>()) {
+          value = ToF16(static_cast<float>(rng.Normal()));
+        }
+        break;
       case DType::kI8:
         fill(tensor.MutableValues<std::int8_t>());
         break;
@@ -68,7 +73,7 @@ inline std::vector<Tensor> RandomInputs(const Graph& graph, std::uint64_t seed,
 }
 
 /// The largest difference of two tensors of one type and shape, relative to the largest |expected|
-/// of the tensor for f32, absolute for integers.
+/// of the tensor for f32 and f16, absolute for integers.
 inline double Difference(const Tensor& expected, const Tensor& got) {
   EXPECT_EQ(Name(expected.dtype()), Name(got.dtype()));
   EXPECT_EQ(expected.dims(), got.dims());
@@ -84,6 +89,14 @@ inline double Difference(const Tensor& expected, const Tensor& got) {
   switch (expected.dtype()) {
     case DType::kF32:
       compare(expected.Values<float>(), got.Values<float>());
+      return largest > 0 ? most / largest : most;
+    case DType::kF16:
+      for (std::size_t i = 0; i < expected.Values<std::uint16_t>().size(); ++i) {
+        const auto a = static_cast<double>(FromF16(expected.Values<std::uint16_t>()[i]));
+        const auto b = static_cast<double>(FromF16(got.Values<std::uint16_t>()[i]));
+        largest = std::max(largest, std::abs(a));
+        most = std::max(most, std::abs(a - b));
+      }
       return largest > 0 ? most / largest : most;
     case DType::kI8:
       compare(expected.Values<std::int8_t>(), got.Values<std::int8_t>());
