@@ -120,6 +120,7 @@ UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, S
   UnitScores scores{.of_unit = std::vector<double>(space.units(), 0.0), .are_errors = true};
   for (const PruneGroup& group : space.groups()) {
     UnitElimination elimination;
+    bool is_read = false;
     for (const Reader& reader : readers) {
       const std::vector<std::int32_t> units = UnitOfInputs(space, reader);
       const auto first = static_cast<std::int32_t>(group.first_unit);
@@ -128,6 +129,7 @@ UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, S
         return unit >= first && unit < end;
       });
       if (!reads) continue;
+      is_read = true;
       const std::vector<float> weights = ReadRows(canonical, reader.layer, reader.form);
       const std::size_t part = weights.size() / reader.moments.size();
       for (std::size_t g = 0; g < reader.moments.size(); ++g) {
@@ -135,17 +137,15 @@ UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space, S
       }
     }
     const auto into = scores.of_unit.begin() + static_cast<std::ptrdiff_t>(group.first_unit);
-    if (elimination.empty() && options.or_by_weights) {
+    if (!is_read) {
       const UnitScores by_weights = ScoreWeights(canonical, space, ScoreMethod::kL2, options.seed);
       std::copy_n(by_weights.of_unit.begin() + static_cast<std::ptrdiff_t>(group.first_unit),
                   group.units, into);
+      scores.by_weights.push_back(group.name);
       continue;
     }
-    if (elimination.empty()) {
-      throw UserError("group '" + group.name +
-                      "' is read by no layer whose weights could tell what a unit is worth; use "
-                      "l1, l2 or fpgm");
-    }
+    // The outputs of all layers that read the group never vary: its units cost nothing.
+    if (elimination.empty()) continue;
     const std::vector<double> found = elimination.Score(group, method);
     std::copy(found.begin(), found.end(), into);
   }

@@ -27,16 +27,14 @@ struct PruneCalibration {
   std::span<const std::int32_t> labels = {};
   OutputForms forms = {};  ///< what outputs mean, for kTaylor; empty: logits along the last axis
   std::optional<SparsityPattern> sparsity = {};  ///< pattern of zeros for Reconstruct
-  /// For kEnergy and kObs: a group that no layer reads that could be judged gets the kL2 scores of
-  /// its weights. They do not compare with those of other groups.
-  bool or_by_weights = false;
 };
 
 /// Returns scores from calibration samples. kEnergy and kObs: the loss in the layers that read each
 /// unit (UnitElimination), from the second moments of their inputs over `samples`. kTaylor: the
 /// change of the model's loss (taylor.h), which needs libtorch; SystemError as Gradients without
-/// it. UserError if a group is read by no layer that can be judged so (unless
-/// options.or_by_weights), if the moments would take more than 4 GiB, and as ObserveValues.
+/// it. A unit that only changes layers whose outputs never vary scores 0. A group that no layer
+/// reads that can be judged so is one of `by_weights`. UserError if the moments would take more
+/// than 4 GiB, and as ObserveValues.
 [[nodiscard]] UnitScores ScoreByCalibration(const Graph& canonical, const PruneSpace& space,
                                             ScoreMethod method, const SampleSource& samples,
                                             const PruneCalibration& options,

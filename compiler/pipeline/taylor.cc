@@ -47,7 +47,9 @@ std::vector<Reader> FindReaders(const Graph& graph, const PruneSpace& space,
   return readers;
 }
 
-void CheckRead(const PruneSpace& space, const std::vector<Reader>& readers) {
+/// Gives groups with units that no reader has the scores of their weights.
+void ScoreUnread(const Graph& canonical, const PruneSpace& space,
+                 const std::vector<Reader>& readers, std::uint64_t seed, UnitScores& scores) {
   std::vector<bool> read(space.units(), false);
   for (const Reader& reader : readers) {
     for (const std::int32_t unit : reader.units) {
@@ -55,14 +57,15 @@ void CheckRead(const PruneSpace& space, const std::vector<Reader>& readers) {
     }
   }
   for (const PruneGroup& group : space.groups()) {
-    const auto first = read.begin() + static_cast<std::ptrdiff_t>(group.first_unit);
-    if (std::all_of(first, first + static_cast<std::ptrdiff_t>(group.units),
+    const auto first = static_cast<std::ptrdiff_t>(group.first_unit);
+    const auto count = static_cast<std::ptrdiff_t>(group.units);
+    if (std::all_of(read.begin() + first, read.begin() + first + count,
                     [](bool is_read) { return is_read; })) {
       continue;
     }
-    throw UserError("group '" + group.name +
-                    "' is read by no layer whose weights could tell what a unit is worth; use "
-                    "l1, l2 or fpgm");
+    const UnitScores by_weights = ScoreWeights(canonical, space, ScoreMethod::kL2, seed);
+    std::copy_n(by_weights.of_unit.begin() + first, count, scores.of_unit.begin() + first);
+    scores.by_weights.push_back(group.name);
   }
 }
 
@@ -74,7 +77,6 @@ UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
   if (samples.inputs() != 1) throw UserError("samples are read for models with one input");
   const TrainProgram program = MakeTrainProgram(canonical);
   const std::vector<Reader> readers = FindReaders(canonical, space, program);
-  CheckRead(space, readers);
   const std::int64_t count = samples.count();
   if (samples.GroupEnd(0) != count) {
     throw UserError("samples have different sizes; gradients need samples of one size");
@@ -123,6 +125,7 @@ UnitScores ScoreByGradients(const Graph& canonical, const PruneSpace& space,
     }
     if (progress) progress(static_cast<double>(first + size) / static_cast<double>(end));
   }
+  ScoreUnread(canonical, space, readers, options.seed, scores);
   return scores;
 }
 

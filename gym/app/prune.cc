@@ -1,6 +1,7 @@
 #include "compiler/pipeline/prune.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <memory>
@@ -303,8 +304,16 @@ class Pruner {
       calibration_.forms = cost::ChooseForms(graph_, *samples_, calibration_.run, targets_,
                                              options_.samples.judged.outputs);
     }
-    return ScoreByCalibration(graph_, space_, method, *samples_, calibration_, targets_,
-                              Show("score"));
+    UnitScores scores = ScoreByCalibration(graph_, space_, method, *samples_, calibration_,
+                                           targets_, Show("score"));
+    for (const std::string& group : scores.by_weights) {
+      std::fprintf(
+          stderr,
+          "note: group '%s' is scored by the l2 norm of its weights, since no layer reads it "
+          "whose outputs on samples could tell what a unit is worth\n",
+          group.c_str());
+    }
+    return scores;
   }
 
   /// Scores each group by the method that its rule names.

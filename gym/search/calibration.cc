@@ -184,9 +184,7 @@ std::vector<double> ScoreUnits(const Preparation& preparation) {
     if (found.model_hash != hash || found.method != prune.score) ThrowOfAnotherRun(path);
     return std::move(found.scores);
   }
-  PruneCalibration calibration{.run = CalibrationRunOf(config),
-                               .positions = prune.positions,
-                               .or_by_weights = prune.score == "auto"};
+  PruneCalibration calibration{.run = CalibrationRunOf(config), .positions = prune.positions};
   if (method == ScoreMethod::kTaylor) {
     calibration.forms = cost::ChooseForms(graph, preparation.calibration.Get(), calibration.run,
                                           preparation.prepared.targets, config.quality.outputs);

@@ -106,7 +106,8 @@ class Edges(e2e.SearchTest):
         three = self.images("three.npy", 3)
         self.refused("--input names 2 files; inputs of the model: 1", "run", model, "--input", one,
                      "--input", one)
-        self.refused("give --batch 3", "run", model, "--input", three)
+        self.assertIn("f32[3,", self.succeed("run", model, "--input", three).stdout)
+        self.refused("give --batch 3", "run", model, "--input", three, "--batch", "2")
         self.succeed("run", model, "--input", three, "--batch", "3")
         self.refused("the model's batch is fixed", "run", self.keep("f.onnx", classifier(1)),
                      "--input", three)
@@ -116,6 +117,23 @@ class Edges(e2e.SearchTest):
         large = self.keep("large.npy", e2e.npy("<i4", "i", [2, 3], [1, 2, 3, 4, 5, 128]))
         self.refused("holds 128, which the model's input 'x' of i8 cannot represent", "run", ids, "--input",
                      large)
+
+    def test_open_sizes_are_those_of_the_files_or_asked_for(self):
+        model = self.keep("m.onnx", onnx_bytes.model(
+            node("Relu", ["x"], "y") + field(2, "g") + field(11, value("x", 1, ["n", 3, "h", "w"])) +
+            field(12, value("y", 1, ["n", 3, "h", "w"]))))
+        one = self.images("one.npy", 1)
+        way_out = ("mscgym: input 'x' f32[n,3,h,w] leaves 'h' and 'w' open; give all of its sizes by --shape "
+                   "x=1x3xhxw")
+        for command in (["run", model], ["bench", model], ["compile", model, "--out", self.at("made")],
+                        ["partition", model, "--targets", "reference", "--cache", self.at("costs")],
+                        ["export", model, "--to", "cpp", "--out", self.at("cpp")]):
+            with self.subTest(command[0]):
+                self.refused(way_out, *command)
+        self.assertFalse(os.path.exists(self.at("made")))
+        self.assertIn("f32[1,3,8,8]", self.succeed("run", model, "--input", one).stdout)
+        self.succeed("bench", model, "--input", one, "--targets", "reference", "--max-ms", "10")
+        self.succeed("bench", model, "--shape", "1x3x4x4", "--targets", "reference", "--max-ms", "10")
 
     # --- samples ---
 

@@ -123,6 +123,21 @@ void RelateFlatten(NodeAxes& node) {
   node.AddProduct(node.Out(1), right, AxisClasses::Prefer::kLargest);
 }
 
+/// Relates the outermost axes of two runs that hold the same entries in one order, as of
+/// [C, H, W] and [G, C / G * H * W]: index g of the smaller one stands for a block of `whole`, and
+/// only whole blocks can go. GroupNormalization is written so.
+void RelateOutermost(NodeAxes& node, Axis whole, Axis part) {
+  constexpr const char* kWhy = "regroups several axes at once";
+  if (part.size == 0 || whole.size % part.size != 0) {
+    node.Fix(whole, kWhy);
+    node.Fix(part, kWhy);
+    return;
+  }
+  const Axis block = node.AddAxis(static_cast<std::int64_t>(whole.size / part.size));
+  node.Fix(block, kWhy);
+  node.AddProduct(whole, {part, block}, AxisClasses::Prefer::kOutermost);
+}
+
 /// Walks along the sizes of both sides: where a run of axes on one side has the product of one axis
 /// on the other, that axis is the product of the run.
 void RelateReshape(NodeAxes& node) {
@@ -160,16 +175,24 @@ void RelateReshape(NodeAxes& node) {
     const auto real = [](const std::vector<Axis>& list) {
       return std::count_if(list.begin(), list.end(), [](Axis axis) { return axis.size != 1; });
     };
-    const auto only = [](const std::vector<Axis>& list) {
+    const auto first = [](const std::vector<Axis>& list) {
       return *std::find_if(list.begin(), list.end(), [](Axis axis) { return axis.size != 1; });
     };
     if (real(in) == 1) {
-      node.AddProduct(only(in), out, i == in_rank ? kOutermost : kLargest);
+      node.AddProduct(first(in), out, i == in_rank ? kOutermost : kLargest);
     } else if (real(out) == 1) {
-      node.AddProduct(only(out), in, j == out_rank ? kOutermost : kLargest);
+      node.AddProduct(first(out), in, j == out_rank ? kOutermost : kLargest);
     } else if (real(in) > 1) {
+      const Axis whole = first(in);
+      const Axis part = first(out);
+      RelateOutermost(node, whole.size < part.size ? part : whole,
+                      whole.size < part.size ? whole : part);
       for (const std::vector<Axis>* list : {&in, &out}) {
-        for (const Axis axis : *list) node.Fix(axis, "regroups several axes at once");
+        for (const Axis axis : *list) {
+          if (axis.first != whole.first && axis.first != part.first) {
+            node.Fix(axis, "regroups several axes at once");
+          }
+        }
       }
     }
     for (const std::vector<Axis>* list : {&in, &out}) {

@@ -32,6 +32,9 @@ struct UnitScores {
   /// Whether scores are errors that add up over groups, so that they may be weighed against what a
   /// unit saves. Other scores are relative to the mean of their group.
   bool are_errors = false;
+  /// Groups that no layer reads that could be judged by samples: they have the kL2 scores of their
+  /// weights, which do not compare with those of other groups.
+  std::vector<std::string> by_weights = {};
 };
 
 /// Returns scores from weights alone: kL1, kL2, kFpgm and kRandom. Divides the scores of each layer
