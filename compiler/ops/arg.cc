@@ -10,7 +10,7 @@
 #include "compiler/ops/register.h"
 
 // Operators that compare or accumulate along one axis. Source: ONNX operator pages ArgMax-13,
-// ArgMin-13, CumSum-14, Hardmax-13, TopK-11.
+// ArgMin-13, CumProd-26, CumSum-14, Hardmax-13, TopK-11.
 
 namespace msc {
 namespace {
@@ -77,7 +77,7 @@ std::vector<Tensor> EvalArg(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-std::vector<ValueType> InferCumSum(const InferInput& in) {
+std::vector<ValueType> InferRunning(const InferInput& in) {
   RequireType(in, 0,
               {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64,
                DType::kU32, DType::kU64});
@@ -89,8 +89,11 @@ std::vector<ValueType> InferCumSum(const InferInput& in) {
   return SameAsFirst(in);
 }
 
-std::vector<Tensor> EvalCumSum(const Node& node, EvalInputs inputs) {
-  std::vector<Tensor> outputs = NewOutputs(InferCumSum, node, inputs);
+enum class Collect : std::uint8_t { kSum, kProduct };
+
+template <Collect kCollect>
+std::vector<Tensor> EvalRunning(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferRunning, node, inputs);
   const Tensor& x = *inputs[0];
   const std::size_t axis =
       NormalAxis(node, static_cast<std::int64_t>(NumberAt(*inputs[1], 0)), x.dims().size());
@@ -98,17 +101,21 @@ std::vector<Tensor> EvalCumSum(const Node& node, EvalInputs inputs) {
   const bool exclusive = AttrOr(node, "exclusive", std::int64_t{0}) != 0;
   const bool reverse = AttrOr(node, "reverse", std::int64_t{0}) != 0;
   WithNumber(node, x.dtype(), [&]<class T>() {
-    using Sum = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
+    using Total = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
     const T* from = x.Values<T>().data();
     T* to = outputs[0].template MutableValues<T>().data();
     for (std::int64_t line = 0; line < lines.lines; ++line) {
-      Sum sum = 0;
+      Total total = kCollect == Collect::kSum ? 0 : 1;
       for (std::int64_t i = 0; i < lines.count; ++i) {
         const std::int64_t step = reverse ? lines.count - 1 - i : i;
         const std::int64_t at = lines.Begin(line) + step * lines.stride;
-        const Sum before = sum;
-        sum += static_cast<Sum>(from[at]);
-        to[at] = static_cast<T>(exclusive ? before : sum);
+        const Total before = total;
+        if constexpr (kCollect == Collect::kSum) {
+          total += static_cast<Total>(from[at]);
+        } else {
+          total *= static_cast<Total>(from[at]);
+        }
+        to[at] = static_cast<T>(exclusive ? before : total);
       }
     }
   });
@@ -208,6 +215,16 @@ double OneFlopAnInput(const Node& /*node*/, std::span<const ValueType> in,
   return ElementsOf(in[0]);
 }
 
+OpDef RunningDef(std::string name, EvalFn eval) {
+  return {.name = std::move(name),
+          .inputs = {2, 2},
+          .attrs = {{.name = "exclusive", .otherwise = std::int64_t{0}},
+                    {.name = "reverse", .otherwise = std::int64_t{0}}},
+          .infer = InferRunning,
+          .eval = ViaF32(std::move(eval)),
+          .flops = OneFlopAnInput};
+}
+
 OpDef ArgDef(std::string name, EvalFn eval) {
   return {.name = std::move(name),
           .inputs = {1, 1},
@@ -224,13 +241,8 @@ OpDef ArgDef(std::string name, EvalFn eval) {
 void RegisterArgOps(OpRegistry& ops) {
   ops.Add(ArgDef("ArgMax", EvalArg<Seek::kMost>));
   ops.Add(ArgDef("ArgMin", EvalArg<Seek::kLeast>));
-  ops.Add({.name = "CumSum",
-           .inputs = {2, 2},
-           .attrs = {{.name = "exclusive", .otherwise = std::int64_t{0}},
-                     {.name = "reverse", .otherwise = std::int64_t{0}}},
-           .infer = InferCumSum,
-           .eval = ViaF32(EvalCumSum),
-           .flops = OneFlopAnInput});
+  ops.Add(RunningDef("CumProd", EvalRunning<Collect::kProduct>));
+  ops.Add(RunningDef("CumSum", EvalRunning<Collect::kSum>));
   ops.Add({.name = "Hardmax",
            .inputs = {1, 1},
            .attrs = {{.name = "axis", .otherwise = std::int64_t{-1}}},

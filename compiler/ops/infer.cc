@@ -91,6 +91,15 @@ std::optional<std::vector<std::int64_t>> ConstantInts(const InferInput& in, std:
                            std::string(Name(tensor.dtype())));
 }
 
+std::optional<std::int64_t> ConstantInt(const InferInput& in, std::size_t index) {
+  const auto values = ConstantInts(in, index);
+  if (!values) return std::nullopt;
+  if (values->size() != 1) {
+    RejectNode(*in.node, "input " + std::to_string(index) + " must be one integer");
+  }
+  return values->front();
+}
+
 std::optional<std::size_t> ListLength(const InferInput& in, std::size_t index) {
   const Shape* shape = ShapeOf(in, index);
   if (shape == nullptr || shape->size() != 1 || !shape->front().known()) return std::nullopt;

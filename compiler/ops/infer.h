@@ -35,6 +35,9 @@ void RequireRank(const InferInput& in, std::size_t index, std::size_t least);
 /// one is an error.
 [[nodiscard]] std::optional<std::vector<std::int64_t>> ConstantInts(const InferInput& in,
                                                                     std::size_t index);
+/// Returns the integer of a constant input of one element; nullopt if it is absent or not constant.
+/// Rejects another number of elements, and other types.
+[[nodiscard]] std::optional<std::int64_t> ConstantInt(const InferInput& in, std::size_t index);
 /// Returns the length of a list input that is not constant; nullopt if unknown or above 64.
 [[nodiscard]] std::optional<std::size_t> ListLength(const InferInput& in, std::size_t index);
 

@@ -129,7 +129,7 @@ std::vector<Tensor> EvalWhere(const Node& node, EvalInputs inputs) {
 
 std::string PadMode(const Node& node) {
   std::string mode = AttrOr(node, "mode", std::string("constant"));
-  if (mode != "constant" && mode != "edge" && mode != "reflect") {
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap") {
     RejectNode(node, "attribute 'mode' cannot be '" + mode + "'");
   }
   return mode;
@@ -160,7 +160,8 @@ std::vector<ValueType> InferPad(const InferInput& in) {
     const std::int64_t most = std::max(begin, end);
     const bool possible = std::min(begin, end) > -kMaxElements && most < kMaxElements;
     const std::int64_t size = (*x)[i].size();
-    const bool fits = size < 0 || (size + begin + end >= 0 && (mode != "edge" || size > 0) &&
+    const bool repeats = mode == "edge" || mode == "wrap";
+    const bool fits = size < 0 || (size + begin + end >= 0 && (!repeats || size > 0) &&
                                    (mode != "reflect" || most < size));
     if (!possible || !fits)
       RejectNode(node, "cannot pad " + ToString(*x) + " by " + ToString(*pads));
@@ -174,6 +175,7 @@ std::int64_t SourceOf(const std::string& mode, std::int64_t position, std::int64
   if (position >= 0 && position < size) return position;
   if (mode == "constant") return -1;
   if (mode == "edge") return position < 0 ? 0 : size - 1;
+  if (mode == "wrap") return (position % size + size) % size;
   return position < 0 ? -position : 2 * (size - 1) - position;
 }
 

@@ -5,7 +5,8 @@
 #include "compiler/ops/register.h"
 #include "compiler/ops/window_infer.h"
 
-// Source: ONNX operator pages MaxPool-12, AveragePool-11, GlobalAveragePool-1, GlobalMaxPool-1.
+// Source: ONNX operator pages MaxPool-12, AveragePool-11, GlobalAveragePool-1, GlobalMaxPool-1;
+// AveragePool-19 for dilations.
 
 namespace msc {
 namespace {
@@ -25,10 +26,19 @@ PoolProblem ProblemOf(const Node& node, PoolKind kind, const Tensor& x, const Te
 std::vector<ValueType> InferMaxPool(const InferInput& in) {
   RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kU8});
   const std::optional<Shape> shape = PoolOutputShape(in);
-  if (AttrOr(*in.node, "storage_order", std::int64_t{0}) != 0) {
-    RejectNode(*in.node, "storage_order 1 (column major indices) is not supported");
-  }
   return {{.dtype = TypeOf(in, 0), .shape = shape}, {.dtype = DType::kI64, .shape = shape}};
+}
+
+/// Returns the position in a plane that is stored with its first axis innermost.
+std::int64_t ColumnMajor(std::int64_t position, const Dims& plane) {
+  std::int64_t stride = ElementCount(plane);
+  std::int64_t at = 0;
+  for (std::size_t axis = plane.size(); axis > 0; --axis) {
+    stride /= plane[axis - 1];
+    at += position % plane[axis - 1] * stride;
+    position /= plane[axis - 1];
+  }
+  return at;
 }
 
 std::vector<Tensor> EvalMaxPool(const Node& node, EvalInputs inputs) {
@@ -45,7 +55,9 @@ std::vector<Tensor> EvalMaxPool(const Node& node, EvalInputs inputs) {
       for (const std::int64_t size : problem.in) in_plane *= size;
       const std::size_t out_plane =
           argmax.size() / static_cast<std::size_t>(std::max<std::int64_t>(problem.planes, 1));
+      const bool column_major = AttrOr(node, "storage_order", std::int64_t{0}) != 0;
       for (std::size_t i = 0; i < argmax.size(); ++i) {
+        if (column_major) argmax[i] = ColumnMajor(argmax[i], problem.in);
         argmax[i] += static_cast<std::int64_t>(i / out_plane) * in_plane;
       }
     } else {

@@ -51,6 +51,11 @@ void ForEachElement(const Reaches& reaches, const std::array<std::int64_t, 3>& s
   }
 }
 
+/// A dilated window can step over the whole input and have no element; its mean is then 0.
+double MeanOf(double sum, double count) {
+  return count > 0.0 ? sum / count : 0.0;
+}
+
 template <class T>
 bool IsNan(T value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -101,7 +106,7 @@ void Pool(const PoolProblem& problem, const T* x, T* y, std::int64_t* argmax) {
         double sum = 0.0;
         ForEachElement(reaches, in,
                        [&](std::int64_t index) { sum += static_cast<double>(from[index]); });
-        to = static_cast<T>(sum / count);
+        to = static_cast<T>(MeanOf(sum, count));
         continue;
       }
       std::int64_t best = -1;

@@ -7,17 +7,24 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterArgOps(ops);
   RegisterArrangeOps(ops);
   RegisterAttentionOps(ops);
+  RegisterBitOps(ops);
   RegisterConvOps(ops);
   RegisterConvTransposeOps(ops);
+  RegisterDataDependentOps(ops);
+  RegisterDeformConvOps(ops);
   RegisterElementwiseOps(ops);
   RegisterFusedOps(ops);
+  RegisterGridSampleOps(ops);
+  RegisterImageOps(ops);
   RegisterIndexOps(ops);
   RegisterIntegerOps(ops);
   RegisterJoinOps(ops);
   RegisterLayerNormOps(ops);
+  RegisterLinearAlgebraOps(ops);
   RegisterLossOps(ops);
   RegisterLstmOps(ops);
   RegisterMatMulOps(ops);
+  RegisterNmsOps(ops);
   RegisterNormOps(ops);
   RegisterPoolOps(ops);
   RegisterQuantizeOps(ops);
@@ -25,7 +32,12 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterReduceOps(ops);
   RegisterReshapeOps(ops);
   RegisterResizeOps(ops);
+  RegisterRoiOps(ops);
+  RegisterSequenceOrderOps(ops);
   RegisterShapeOps(ops);
+  RegisterSignalOps(ops);
+  RegisterSignalWeightOps(ops);
+  RegisterUnpoolOps(ops);
 }
 
 const OpRegistry& Ops() {

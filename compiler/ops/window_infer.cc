@@ -56,8 +56,8 @@ std::vector<AttrSpec> WindowAttrs(WindowKind kind) {
   }
   attrs[1].required = true;
   attrs.push_back({.name = "ceil_mode", .otherwise = std::int64_t{0}});
+  attrs.push_back({.name = "dilations", .otherwise = derived});
   if (kind == WindowKind::kMaxPool) {
-    attrs.push_back({.name = "dilations", .otherwise = derived});
     attrs.push_back({.name = "storage_order", .otherwise = std::int64_t{0}});
   } else {
     attrs.push_back({.name = "count_include_pad", .otherwise = std::int64_t{0}});

@@ -304,6 +304,10 @@ void AddChoosing(std::vector<OpCase>& cases) {
   }
   cases.push_back(
       {.label = "CumSum", .op = "CumSum", .inputs = {F32({2, 3}), Scalar(std::int64_t{1})}});
+  cases.push_back({.label = "CumProd",
+                   .op = "CumProd",
+                   .inputs = {F32({2, 3}), Scalar(std::int64_t{-1})},
+                   .attrs = {{"exclusive", std::int64_t{1}}, {"reverse", std::int64_t{1}}}});
   cases.push_back({.label = "TopK",
                    .op = "TopK",
                    .inputs = {F32({2, 5, 3}), I64({2})},
@@ -349,6 +353,109 @@ void AddChoosing(std::vector<OpCase>& cases) {
                    .inputs = {F32({2, 3}), I64({2, 1})},
                    .attrs = {{"reduction", std::string("none")}},
                    .outputs = 2});
+}
+
+void AddSignal(std::vector<OpCase>& cases) {
+  for (const char* op : {"HannWindow", "HammingWindow", "BlackmanWindow"}) {
+    cases.push_back({.label = op, .op = op, .inputs = {Scalar(std::int64_t{10})}});
+  }
+  cases.push_back({.label = "HannWindowSymmetric",
+                   .op = "HannWindow",
+                   .inputs = {Scalar(std::int64_t{7})},
+                   .attrs = {{"periodic", std::int64_t{0}},
+                             {"output_datatype", static_cast<std::int64_t>(DType::kF64)}}});
+  cases.push_back({.label = "MelWeightMatrix",
+                   .op = "MelWeightMatrix",
+                   .inputs = {Scalar(std::int64_t{8}), Scalar(std::int64_t{16}),
+                              Scalar(std::int64_t{8192}), Scalar(0.0F), Scalar(4096.0F)}});
+  cases.push_back({.label = "Dft", .op = "DFT", .inputs = {F32({2, 12, 2})}});
+  cases.push_back({.label = "DftInverse",
+                   .op = "DFT",
+                   .inputs = {F32({2, 3, 8, 2}), Scalar(std::int64_t{7})},
+                   .attrs = {{"axis", std::int64_t{-2}}, {"inverse", std::int64_t{1}}}});
+  cases.push_back({.label = "DftOnesided",
+                   .op = "DFT",
+                   .inputs = {F32({2, 8, 3, 1}), Scalar(std::int64_t{10})},
+                   .attrs = {{"onesided", std::int64_t{1}}}});
+  cases.push_back({.label = "DftOfAnAxis",
+                   .op = "DFT",
+                   .inputs = {F32({2, 5, 1}), std::nullopt, Scalar(std::int64_t{0})}});
+  cases.push_back({.label = "Stft",
+                   .op = "STFT",
+                   .inputs = {F32({2, 20, 1}), Scalar(std::int64_t{4}), Positive({8})}});
+  cases.push_back(
+      {.label = "StftComplex",
+       .op = "STFT",
+       .inputs = {F32({1, 16, 2}), Scalar(std::int64_t{5}), std::nullopt, Scalar(std::int64_t{6})},
+       .attrs = {{"onesided", std::int64_t{0}}}});
+}
+
+void AddBits(std::vector<OpCase>& cases) {
+  for (const char* op : {"BitwiseAnd", "BitwiseOr", "BitwiseXor"}) {
+    cases.push_back({.label = op, .op = op, .inputs = {U8({2, 3, 1}), U8({4})}});
+    cases.push_back({.label = std::string(op) + "Signed",
+                     .op = op,
+                     .inputs = {I64({5, -7, 12}), Scalar(std::int64_t{-2})}});
+  }
+  cases.push_back({.label = "BitwiseNot", .op = "BitwiseNot", .inputs = {I8({2, 3})}});
+  cases.push_back({.label = "BitCast",
+                   .op = "BitCast",
+                   .inputs = {F32({2, 3})},
+                   .attrs = {{"to", static_cast<std::int64_t>(DType::kI32)}}});
+}
+
+void AddLinearAlgebra(std::vector<OpCase>& cases) {
+  cases.push_back({.label = "Det", .op = "Det", .inputs = {F32({2, 3, 4, 4})}});
+  cases.push_back({.label = "DetBf16", .op = "Det", .inputs = {BF16({3, 3})}});
+}
+
+void AddSequenceOrder(std::vector<OpCase>& cases) {
+  cases.push_back({.label = "ReverseSequence",
+                   .op = "ReverseSequence",
+                   .inputs = {F32({4, 3, 2}), I64({0, 2, 4})}});
+  cases.push_back({.label = "ReverseSequenceBatchFirst",
+                   .op = "ReverseSequence",
+                   .inputs = {I8({2, 4}), I64({1, 3})},
+                   .attrs = {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}}});
+  cases.push_back({.label = "TensorScatter",
+                   .op = "TensorScatter",
+                   .inputs = {F32({2, 3, 4, 5}), F32({2, 3, 2, 5}, 2), I64({1, 2})}});
+  cases.push_back({.label = "TensorScatterCircular",
+                   .op = "TensorScatter",
+                   .inputs = {F32({2, 4}), F32({2, 3}, 2), I64({3, 9})},
+                   .attrs = {{"axis", std::int64_t{1}}, {"mode", std::string("circular")}}});
+}
+
+void AddImage(std::vector<OpCase>& cases) {
+  cases.push_back({.label = "CenterCropPad",
+                   .op = "CenterCropPad",
+                   .inputs = {F32({5, 2, 7}), I64({2, 10})},
+                   .attrs = {{"axes", Ints{0, -1}}}});
+  cases.push_back(
+      {.label = "Col2Im",
+       .op = "Col2Im",
+       .inputs = {F32({2, 12, 6}), I64({5, 7}), I64({2, 3})},
+       .attrs = {{"dilations", Ints{2, 1}}, {"pads", Ints{0, 1, 0, 0}}, {"strides", Ints{2, 2}}}});
+}
+
+void AddDataDependent(std::vector<OpCase>& cases) {
+  cases.push_back({.label = "NonZero", .op = "NonZero", .inputs = {Bool({2, 3, 4})}});
+  cases.push_back({.label = "Compress",
+                   .op = "Compress",
+                   .inputs = {F32({3, 4}), Bool({3})},
+                   .attrs = {{"axis", std::int64_t{-1}}}});
+  cases.push_back({.label = "CompressList", .op = "Compress", .inputs = {I8({3, 4}), Bool({9})}});
+  cases.push_back(
+      {.label = "Unique", .op = "Unique", .inputs = {I64({3, 1, 3, 2, 1})}, .outputs = 4});
+  cases.push_back({.label = "UniqueRows",
+                   .op = "Unique",
+                   .inputs = {I64({3, 1, 0, 0, 3, 1}).Reshaped({3, 2})},
+                   .attrs = {{"axis", std::int64_t{0}}, {"sorted", std::int64_t{0}}},
+                   .outputs = 4});
+  cases.push_back({.label = "NonMaxSuppression",
+                   .op = "NonMaxSuppression",
+                   .inputs = {F32({2, 6, 4}), F32({2, 3, 6}, 2), Scalar(std::int64_t{2}),
+                              Scalar(0.4F), Scalar(-1.0F)}});
 }
 
 void AddIntegers(std::vector<OpCase>& cases) {
@@ -448,6 +555,133 @@ void AddQuantized(std::vector<OpCase>& cases) {
                    .domain = "msc"});
 }
 
+void AddGridSample(std::vector<OpCase>& cases) {
+  for (const char* mode : {"bilinear", "nearest", "bicubic"}) {
+    for (const char* padding : {"zeros", "border", "reflection"}) {
+      cases.push_back({.label = std::string("GridSample") + mode + padding,
+                       .op = "GridSample",
+                       .inputs = {F32({2, 3, 4, 5}), F32({2, 3, 6, 2}, 2)},
+                       .attrs = {{"mode", std::string(mode)},
+                                 {"padding_mode", std::string(padding)},
+                                 {"align_corners", std::int64_t{*mode == 'n' ? 0 : 1}}}});
+    }
+  }
+  cases.push_back({.label = "GridSampleVolumeBf16",
+                   .op = "GridSample",
+                   .inputs = {BF16({1, 2, 3, 4, 5}), BF16({1, 2, 3, 2, 3})}});
+  cases.push_back({.label = "GridSampleIntegers",
+                   .op = "GridSample",
+                   .inputs = {U8({1, 2, 4, 5}), F32({1, 3, 3, 2})},
+                   .attrs = {{"mode", std::string("nearest")}}});
+  cases.push_back(
+      {.label = "AffineGrid", .op = "AffineGrid", .inputs = {F32({2, 2, 3}), I64({2, 3, 4, 5})}});
+  cases.push_back({.label = "AffineGridOfVolumes",
+                   .op = "AffineGrid",
+                   .inputs = {F32({1, 3, 4}), I64({1, 2, 2, 1, 3})},
+                   .attrs = {{"align_corners", std::int64_t{1}}}});
+}
+
+void AddRoi(std::vector<OpCase>& cases) {
+  const Tensor regions = Tensor::From<float>(
+      DType::kF32, {3, 4}, std::vector<float>{0, 0, 6, 5, 1.5F, 2, 3.25F, 4, -2, 3, 9, 7.5F});
+  const AttrMap size{{"output_height", std::int64_t{2}}, {"output_width", std::int64_t{3}}};
+  AttrMap greatest = size;
+  greatest["mode"] = std::string("max");
+  greatest["coordinate_transformation_mode"] = std::string("output_half_pixel");
+  greatest["sampling_ratio"] = std::int64_t{2};
+  greatest["spatial_scale"] = 0.5F;
+  cases.push_back({.label = "RoiAlign",
+                   .op = "RoiAlign",
+                   .inputs = {F32({2, 3, 6, 7}), regions, I64({1, 0, 1})},
+                   .attrs = size});
+  cases.push_back({.label = "RoiAlignMax",
+                   .op = "RoiAlign",
+                   .inputs = {F32({2, 3, 6, 7}), regions, I64({1, 0, 1})},
+                   .attrs = greatest});
+  cases.push_back(
+      {.label = "MaxRoiPool",
+       .op = "MaxRoiPool",
+       .inputs = {F32({2, 3, 6, 7}),
+                  Tensor::From<float>(DType::kF32, {2, 5},
+                                      std::vector<float>{1, 0, 0, 6, 5, 0, 2, 1, 9, 3})},
+       .attrs = {{"pooled_shape", Ints{2, 3}}}});
+}
+
+void AddUnpool(std::vector<OpCase>& cases) {
+  const Tensor places = I64({0, 3, 9, 11, 17, 19, 26, 31}).Reshaped({1, 2, 2, 2});
+  const AttrMap window{{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}};
+  cases.push_back({.label = "MaxUnpool",
+                   .op = "MaxUnpool",
+                   .inputs = {F32({1, 2, 2, 2}), places},
+                   .attrs = window});
+  cases.push_back({.label = "MaxPoolColumnMajor",
+                   .op = "MaxPool",
+                   .inputs = {F32({2, 3, 5, 6})},
+                   .attrs = {{"kernel_shape", Ints{2, 3}}, {"storage_order", std::int64_t{1}}},
+                   .outputs = 2});
+  cases.push_back({.label = "AveragePoolDilated",
+                   .op = "AveragePool",
+                   .inputs = {F32({1, 2, 8, 9})},
+                   .attrs = {{"kernel_shape", Ints{2, 3}},
+                             {"dilations", Ints{3, 2}},
+                             {"strides", Ints{2, 1}},
+                             {"pads", Ints{1, 2, 0, 1}}}});
+  cases.push_back({.label = "AveragePoolDilatedInside",
+                   .op = "AveragePool",
+                   .inputs = {F32({1, 2, 8, 9})},
+                   .attrs = {{"kernel_shape", Ints{2, 3}},
+                             {"dilations", Ints{3, 2}},
+                             {"count_include_pad", std::int64_t{1}}}});
+}
+
+void AddDeformConv(std::vector<OpCase>& cases) {
+  cases.push_back({.label = "DeformConv",
+                   .op = "DeformConv",
+                   .inputs = {F32({1, 4, 5, 6}), F32({6, 2, 2, 3}, 2), F32({1, 24, 3, 5}, 3),
+                              F32({6}), F32({1, 12, 3, 5}, 4)},
+                   .attrs = {{"group", std::int64_t{2}},
+                             {"offset_group", std::int64_t{2}},
+                             {"pads", Ints{1, 1, 0, 0}},
+                             {"strides", Ints{2, 1}}}});
+  cases.push_back({.label = "DeformConvBf16",
+                   .op = "DeformConv",
+                   .inputs = {BF16({2, 3, 4, 4}), BF16({2, 3, 2, 2}), BF16({2, 8, 2, 2})},
+                   .attrs = {{"dilations", Ints{2, 2}}}});
+}
+
+void AddNewerResize(std::vector<OpCase>& cases) {
+  const Tensor smaller =
+      Tensor::From<float>(DType::kF32, {4}, std::vector<float>{1, 1, 0.4F, 0.7F});
+  for (const char* mode : {"linear", "cubic"}) {
+    cases.push_back({.label = std::string("ResizeAntialias") + mode,
+                     .op = "Resize",
+                     .inputs = {F32({1, 2, 8, 9}), std::nullopt, smaller},
+                     .attrs = {{"mode", std::string(mode)}, {"antialias", std::int64_t{1}}}});
+  }
+  cases.push_back({.label = "ResizeAxes",
+                   .op = "Resize",
+                   .inputs = {F32({1, 2, 4, 5}), std::nullopt, std::nullopt, I64({8, 6})},
+                   .attrs = {{"axes", Ints{3, 2}}, {"mode", std::string("linear")}}});
+  for (const char* policy : {"not_larger", "not_smaller"}) {
+    cases.push_back({.label = std::string("Resize") + policy,
+                     .op = "Resize",
+                     .inputs = {F32({1, 2, 4, 5}), std::nullopt, std::nullopt, I64({9, 7})},
+                     .attrs = {{"axes", Ints{-2, -1}},
+                               {"keep_aspect_ratio_policy", std::string(policy)},
+                               {"mode", std::string("linear")}}});
+  }
+  cases.push_back(
+      {.label = "ResizeSymmetric",
+       .op = "Resize",
+       .inputs = {F32({1, 2, 8, 9}), std::nullopt, smaller},
+       .attrs = {{"mode", std::string("linear")},
+                 {"coordinate_transformation_mode", std::string("half_pixel_symmetric")}}});
+  cases.push_back({.label = "PadWrap",
+                   .op = "Pad",
+                   .inputs = {F32({2, 3}), I64({1, 4, 0, 7})},
+                   .attrs = {{"mode", std::string("wrap")}}});
+}
+
 }  // namespace
 
 void PrintTo(const OpCase& op_case, std::ostream* out) {
@@ -463,8 +697,19 @@ std::vector<OpCase> OpCases() {
   AddLstm(cases);
   AddShapeOps(cases);
   AddChoosing(cases);
+  AddSignal(cases);
+  AddBits(cases);
+  AddLinearAlgebra(cases);
+  AddSequenceOrder(cases);
+  AddImage(cases);
+  AddDataDependent(cases);
   AddIntegers(cases);
   AddQuantized(cases);
+  AddGridSample(cases);
+  AddRoi(cases);
+  AddUnpool(cases);
+  AddDeformConv(cases);
+  AddNewerResize(cases);
   return cases;
 }
 

@@ -141,6 +141,11 @@ void WriteHiddenSize(OutNode& node) {
   }
 }
 
+/// Writes onesided of STFT, whose default libonnx takes for 0 where it infers the shape.
+void WriteOnesided(OutNode& node) {
+  node.attrs.emplace("onesided", std::int64_t{1});
+}
+
 /// Replaces absent roi and scales by empty tensors, as sets 11 and 12 require.
 void LowerResize(OutNode& node) {
   if (node.opset < 11) return;
@@ -226,6 +231,31 @@ void RejectStretching(OutNode& node) {
   if (!HasOneShape(node)) node.Reject("inputs of several shapes came with set 8");
 }
 
+void RejectWrap(OutNode& node) {
+  if (AttrOr(node.node(), "mode", std::string()) == "wrap")
+    node.Reject("mode wrap has no older form");
+}
+
+void RejectSymmetric(OutNode& node) {
+  if (AttrOr(node.node(), "coordinate_transformation_mode", std::string()) ==
+      "half_pixel_symmetric") {
+    node.Reject("half_pixel_symmetric has no older form");
+  }
+}
+
+void RejectVolumes(OutNode& node) {
+  const auto& shape = node.graph.type(node.node().inputs[0]).shape;
+  if (!shape || shape->size() != 4) node.Reject("only images have an older form");
+}
+
+/// Removes the coordinates of RoiAlign-16 that are those of RoiAlign-10.
+void LowerRoiAlign(OutNode& node) {
+  const auto place =
+      AttrOr(node.node(), "coordinate_transformation_mode", std::string("half_pixel"));
+  if (place != "output_half_pixel") node.Reject("half_pixel has no older form");
+  node.attrs.erase("coordinate_transformation_mode");
+}
+
 struct LowerRule {
   std::string_view op;
   std::int64_t below;
@@ -233,21 +263,26 @@ struct LowerRule {
 };
 
 constexpr std::int64_t kEverySet = 1000;
-constexpr std::array<LowerRule, 22> kRules = {{
+constexpr std::array<LowerRule, 27> kRules = {{
     {"Clip", 11, LowerClip},
     {"DequantizeLinear", 13, LowerQuantize},
     {"Dropout", 12, LowerDropout},
     {"Gemm", 11, LowerGemm},
+    {"GridSample", kEverySet, RejectVolumes},
     {"Hardmax", 13, LowerSoftmax},
     {"LSTM", kEverySet, WriteHiddenSize},
     {"LogSoftmax", 13, LowerSoftmax},
     {"Max", 8, RejectStretching},
     {"Mean", 8, LowerSum},
     {"Min", 8, RejectStretching},
+    {"Pad", kEverySet, RejectWrap},
     {"Pad", 11, LowerPad},
     {"QuantizeLinear", 13, LowerQuantize},
     {"ReduceSum", 13, LowerAxes},
+    {"Resize", kEverySet, RejectSymmetric},
     {"Resize", 13, LowerResize},
+    {"RoiAlign", 16, LowerRoiAlign},
+    {"STFT", kEverySet, WriteOnesided},
     {"Slice", 10, LowerSlice},
     {"Slice", 11, LowerSliceAxes},
     {"Softmax", 13, LowerSoftmax},

@@ -7,6 +7,7 @@
 
 #include "compiler/compress/prune/axes.h"
 #include "compiler/compress/prune/node_axes.h"
+#include "compiler/ops/resize.h"
 
 namespace msc {
 
@@ -208,6 +209,9 @@ void RelateSameSizes(NodeAxes& node) {
   if (node.node().op == "Resize" && AttrOr(node.node(), "coordinate_transformation_mode",
                                            std::string()) == "tf_crop_and_resize") {
     return node.FixAll("crops by shares of the axes");
+  }
+  if (node.node().op == "Resize" && !IsPlainResize(node.node())) {
+    return node.FixAll("resizes several axes together");
   }
   const std::size_t in_rank = node.InRank(0);
   const std::size_t shift = node.OutRank() - in_rank;

@@ -72,9 +72,9 @@ std::string Lift::NewValue(std::string_view what) {
   return name;
 }
 
-std::array<std::span<const LiftRule>, 7> AllLifts() {
-  return {ElementwiseLifts(), NormLifts(),      ShapeLifts(), NewerLifts(),
-          ComposedLifts(),    AttentionLifts(), EinsumLifts()};
+std::array<std::span<const LiftRule>, 8> AllLifts() {
+  return {ElementwiseLifts(), NormLifts(),      ShapeLifts(),  NewerLifts(),
+          ComposedLifts(),    AttentionLifts(), EinsumLifts(), SignalLifts()};
 }
 
 void LiftNode(Lift& lift) {

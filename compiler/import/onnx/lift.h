@@ -83,8 +83,9 @@ struct LiftRule {
 [[nodiscard]] std::span<const LiftRule> ComposedLifts();   ///< operators that others compose
 [[nodiscard]] std::span<const LiftRule> AttentionLifts();  ///< one more of these
 [[nodiscard]] std::span<const LiftRule> EinsumLifts();     ///< and another
+[[nodiscard]] std::span<const LiftRule> SignalLifts();
 /// Returns the rules of all families.
-[[nodiscard]] std::array<std::span<const LiftRule>, 7> AllLifts();
+[[nodiscard]] std::array<std::span<const LiftRule>, 8> AllLifts();
 
 /// Converts features of sets 1 to 6 that set 7 removed: explicit broadcasting and training
 /// attributes.

@@ -148,10 +148,10 @@ void LiftGlobalLpPool(Lift& lift) {
 /// counts padding, whose powers are 0.
 void LiftLpPool(Lift& lift) {
   const std::int64_t p = lift.Take("p", std::int64_t{2});
-  const bool ceil = lift.Take("ceil_mode", std::int64_t{0}) != 0;
+  if (lift.Take("ceil_mode", std::int64_t{0}) != 0) lift.Reject("ceil_mode is not supported");
   const Ints dilations = lift.Take("dilations", Ints{});
   const bool dilated = std::ranges::any_of(dilations, [](std::int64_t d) { return d != 1; });
-  if (ceil || dilated) lift.Reject("ceil_mode and dilations are not supported");
+  if (dilated) lift.node.attrs["dilations"] = dilations;
   const auto kernel = lift.node.attrs.find("kernel_shape");
   const auto* sides =
       kernel == lift.node.attrs.end() ? nullptr : std::get_if<Ints>(&kernel->second);

@@ -100,20 +100,105 @@ void LiftPad(Lift& lift) {
   if (lift.node.inputs[2].empty()) lift.node.inputs.resize(2);
 }
 
-/// Rejects antialiasing, aspect ratios and a subset of axes of Resize-18.
-void LiftResize18(Lift& lift) {
-  if (lift.Take("antialias", std::int64_t{0}) != 0) lift.Reject("antialias is not supported");
-  if (lift.Take("keep_aspect_ratio_policy", std::string("stretch")) != "stretch") {
-    lift.Reject("keep_aspect_ratio_policy is not supported");
+/// Makes input `index` of a Resize, a constant with one or two lists of an entry for each of
+/// `axes`, a constant for all axes; `all` has the entries of the others.
+template <class T>
+void CompleteInput(Lift& lift, std::size_t index, const char* what, const Ints& axes,
+                   std::vector<T> all) {
+  const TensorPtr given = lift.InputConstant(index);
+  const auto values = given->Values<T>();
+  const std::size_t lists = values.size() / axes.size();
+  const std::size_t rank = all.size() / lists;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(axes[i % axes.size()]);
+    all[i / axes.size() * rank + axis] = values[i];
   }
-  const Ints axes = lift.Take("axes", Ints{});
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const auto shape = lift.InputType(0).shape;
-    const bool all = shape && shape->size() == axes.size();
-    if (!all || axes[i] != static_cast<std::int64_t>(i)) {
-      lift.Reject("axes other than all, in order, are not supported");
+  const auto count = static_cast<std::int64_t>(all.size());
+  lift.node.inputs[index].clear();
+  lift.SetConstantInput(index, what, Tensor::From<T>(given->dtype(), {count}, all));
+}
+
+/// Returns whether an input of a Resize is absent, or a constant with `count` elements of T.
+template <class T>
+bool IsAbsentOrList(const Lift& lift, std::size_t index, std::size_t count) {
+  if (!lift.HasInput(index)) return true;
+  const TensorPtr given = lift.InputConstant(index);
+  return given != nullptr && Holds<T>(given->dtype()) &&
+         given->size() == static_cast<std::int64_t>(count);
+}
+
+/// Returns axes in [0, rank), in their order; rejects others, and axes that are given twice.
+Ints CountedAxes(const Lift& lift, const Ints& given, std::size_t rank) {
+  std::vector<bool> seen(rank, false);
+  Ints axes;
+  for (std::int64_t axis : given) {
+    if (axis < 0) axis += static_cast<std::int64_t>(rank);
+    const bool exists = axis >= 0 && axis < static_cast<std::int64_t>(rank);
+    if (!exists || seen[static_cast<std::size_t>(axis)]) {
+      lift.Reject("its axes do not fit its input");
     }
+    seen[static_cast<std::size_t>(axis)] = true;
+    axes.push_back(axis);
   }
+  return axes;
+}
+
+/// Gives a Resize of some axes scales or sizes of all, as set 17 does. Returns false if these are
+/// not known.
+bool CompleteAxes(Lift& lift, const Ints& axes, const Shape& shape) {
+  if (!IsAbsentOrList<float>(lift, 1, 2 * axes.size()) ||
+      !IsAbsentOrList<float>(lift, 2, axes.size()) ||
+      !IsAbsentOrList<std::int64_t>(lift, 3, axes.size())) {
+    return false;
+  }
+  Ints sizes;
+  for (const Dim& dim : shape) sizes.push_back(dim.size());
+  Ints others = sizes;
+  for (const std::int64_t axis : axes) others[static_cast<std::size_t>(axis)] = 0;
+  if (lift.HasInput(3) && std::ranges::find(others, -1) != others.end()) return false;
+  std::vector<float> whole(2 * shape.size(), 1.0F);  // from 0 to 1
+  std::fill_n(whole.begin(), shape.size(), 0.0F);
+  const std::vector<float> ones(shape.size(), 1.0F);
+  if (lift.HasInput(1)) CompleteInput(lift, 1, "roi", axes, whole);
+  if (lift.HasInput(2)) CompleteInput(lift, 2, "scales", axes, ones);
+  if (lift.HasInput(3)) CompleteInput(lift, 3, "sizes", axes, sizes);
+  return true;
+}
+
+/// Returns whether a Resize can do without its axes, after completing its inputs.
+bool DropsAxes(Lift& lift, const Ints& given, bool stretches) {
+  const auto shape = lift.InputType(0).shape;
+  if (!shape) return false;
+  const Ints axes = CountedAxes(lift, given, shape->size());
+  // All axes, in order.
+  if (axes.size() == shape->size() && std::ranges::is_sorted(axes)) return true;
+  // A policy is about the listed axes alone.
+  return stretches && CompleteAxes(lift, axes, *shape);
+}
+
+/// Removes what Resize-18 and -19 added, where set 17 says the same without it.
+void LiftResize18(Lift& lift) {
+  AttrMap& attrs = lift.node.attrs;
+  if (const std::int64_t on = lift.Take("antialias", std::int64_t{0}); on != 0) {
+    attrs["antialias"] = on;
+  }
+  const std::string policy = lift.Take("keep_aspect_ratio_policy", std::string("stretch"));
+  // The policy says what sizes mean, not scales.
+  const bool stretches = policy == "stretch" || !lift.HasInput(3);
+  if (!stretches) attrs["keep_aspect_ratio_policy"] = policy;
+  const Ints axes = lift.Take("axes", Ints{});
+  if (!axes.empty() && !DropsAxes(lift, axes, stretches)) attrs["axes"] = axes;
+  const auto place = attrs.find("coordinate_transformation_mode");
+  if (place == attrs.end() || !stretches || !lift.HasInput(3) || lift.HasInput(2)) return;
+  // Sizes are not rounded as scales are, and there is no other difference.
+  auto* mode = std::get_if<std::string>(&place->second);
+  if (mode != nullptr && *mode == "half_pixel_symmetric") *mode = "half_pixel";
+}
+
+/// Renames the modes of GridSample-20 to those of set 16.
+void LiftGridSample(Lift& lift) {
+  const std::string mode = lift.Take("mode", std::string("linear"));
+  lift.node.attrs["mode"] = mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode;
 }
 
 /// Rejects a Cast to a type that Graph does not support.
@@ -159,20 +244,21 @@ void DropStashType(Lift& lift) {
   (void)lift.Take("stash_type", std::int64_t{1});
 }
 
-/// Rejects dilations of AveragePool-19.
+/// Removes dilations of 1 of AveragePool-19: set 17 has none.
 void LiftAveragePool(Lift& lift) {
   const Ints dilations = lift.Take("dilations", Ints{});
   if (std::any_of(dilations.begin(), dilations.end(), [](std::int64_t d) { return d != 1; })) {
-    lift.Reject("dilations are not supported");
+    lift.node.attrs["dilations"] = dilations;
   }
 }
 
-constexpr std::array<LiftRule, 19> kRules = {{
+constexpr std::array<LiftRule, 20> kRules = {{
     {"AveragePool", kNoEnd, LiftAveragePool, 19},
     {"Cast", kNoEnd, DropRounding, 19},
     {"Cast", kNoEnd, RejectNewerType},
     {"CastLike", kNoEnd, DropRounding, 19},
     {"DequantizeLinear", kNoEnd, LiftQuantize, 21},
+    {"GridSample", kNoEnd, LiftGridSample, 20},
     {"Pad", kNoEnd, LiftPad, 18},
     {"QuantizeLinear", kNoEnd, LiftQuantize, 19},
     {"Range", kNoEnd, DropStashType, 27},

@@ -95,15 +95,21 @@ void LiftResize(Lift& lift) {
   }
 }
 
+/// Makes the coordinates of RoiAlign-10 explicit: set 16 shifts them by half a pixel.
+void LiftRoiAlign(Lift& lift) {
+  lift.node.attrs["coordinate_transformation_mode"] = std::string("output_half_pixel");
+}
+
 /// Renames Scatter, as set 11 does.
 void LiftScatter(Lift& lift) {
   lift.node.op = "ScatterElements";
 }
 
-constexpr std::array<LiftRule, 10> kRules = {{
+constexpr std::array<LiftRule, 11> kRules = {{
     {"Pad", 11, LiftPad},
     {"ReduceSum", 13, LiftAxes},
     {"Resize", kNoEnd, LiftResize},
+    {"RoiAlign", 16, LiftRoiAlign},
     {"Scatter", 11, LiftScatter},
     {"Slice", 10, LiftSlice},
     {"Split", 13, LiftSplit},

@@ -20,10 +20,9 @@ std::int64_t ListedOpset() {
 }
 
 std::int64_t LastChangeOf(std::string_view op, std::int64_t opset) {
-  const auto changes = std::ranges::equal_range(kChanges, op, {}, &OperatorChange::op);
   std::int64_t last = 0;
-  for (const OperatorChange& change : changes) {
-    if (change.opset <= opset) last = std::max(last, change.opset);
+  for (const OperatorChange& change : kChanges) {
+    if (change.op == op && change.opset <= opset) last = std::max(last, change.opset);
   }
   return last;
 }

@@ -86,7 +86,9 @@ std::optional<Pool> ReadPool(const Lowering& lowering, const Node& node) {
     const bool hangs_over = last + reach > pool.x_dims[i + 2];
     // Every window must contain an entry, and an index clamped to the edge must stay in its window.
     if (last >= pool.x_dims[i + 2] || w.pads_begin[i] >= reach) return std::nullopt;
-    if ((w.pads_begin[i] > 0 || hangs_over) && w.dilations[i] != 1) return std::nullopt;
+    if ((!pool.max || w.pads_begin[i] > 0 || hangs_over) && w.dilations[i] != 1) {
+      return std::nullopt;
+    }
     // Entries beyond the padding, which ceil_mode adds, never count.
     if (pool.count_padding && last + reach > pool.x_dims[i + 2] + w.pads_end[i]) {
       return std::nullopt;

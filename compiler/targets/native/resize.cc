@@ -25,7 +25,8 @@ std::optional<Resize> ReadResize(const Lowering& lowering, const Node& node) {
   const Graph& graph = lowering.graph();
   if (!node.Is("Resize")) return std::nullopt;
   if (graph.type(node.inputs[0]).dtype != DType::kF32) return std::nullopt;
-  if (AttrOr(node, "coordinate_transformation_mode", std::string()) == "tf_crop_and_resize") {
+  const auto place = AttrOr(node, "coordinate_transformation_mode", std::string());
+  if (place == "tf_crop_and_resize" || !IsPlainResize(node)) {
     return std::nullopt;
   }
   Resize resize{.in = lowering.DimsOf(node.inputs[0]), .out = lowering.DimsOf(node.outputs[0])};

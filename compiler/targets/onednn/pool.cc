@@ -57,6 +57,7 @@ bool ReadWindowOf(const Node& node, const std::string& op, Pool& pool) {
   const Dims pads_end = pool.window.pads_end;
   if (!CoverOutput(pool.x, pool.y, pool.window)) return false;
   if (op == "MaxPool") return true;
+  if (std::ranges::any_of(pool.window.dilations, [](auto step) { return step != 1; })) return false;
   if (AttrOr<std::int64_t>(node, "count_include_pad", 0) == 0) {
     pool.kind = algorithm::pooling_avg_exclude_padding;
     return true;

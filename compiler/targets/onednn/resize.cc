@@ -1,3 +1,5 @@
+#include "compiler/ops/resize.h"
+
 #include <string>
 #include <vector>
 
@@ -52,6 +54,7 @@ bool LowerResize(Lowering& lowering, NodeId id) {
   using dnnl::resampling_forward;
   const Node& node = lowering.node(id);
   const Graph& graph = lowering.graph();
+  if (!IsPlainResize(node)) return false;
   const ValueId x = node.inputs[0];
   const auto dense = DenseDescOf(graph, x);
   const auto to = DenseDescOf(graph, node.outputs[0]);

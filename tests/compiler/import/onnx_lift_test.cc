@@ -166,6 +166,17 @@ std::vector<Case> Cases() {
        24,
        {2, 3},
        "Mul Sigmoid Mul"},
+      {"DftDefaultAxis20",
+       "(float[2,3,4,1] x) => (float[2,3,4,2] y) { y = DFT(x) }",
+       20,
+       {2, 3, 4, 1},
+       "DFT"},
+      {"DftAxis20",
+       R"((float[2,3,4,1] x) => (float[2,2,4,2] y) {
+            a = Constant<value = int64 {1}>() y = DFT<onesided = 1>(x, , a) })",
+       20,
+       {2, 3, 4, 1},
+       "DFT"},
       {"Mish18",
        "(float[2,3] x) => (float[2,3] y) { y = Mish(x) }",
        18,
@@ -439,6 +450,25 @@ std::vector<Case> Cases() {
        10,
        {1, 1, 2, 3},
        "Resize"},
+      {"ResizeAxes18",
+       "(float[1,1,2,3] x) => (float[1,1,4,9] y) { s = Constant<value = float[2] {3.0,2.0}>() "
+       "y = Resize<mode=\"linear\", axes=[3,2]>(x, , s) }",
+       18,
+       {1, 1, 2, 3},
+       "Resize"},
+      {"ResizeAxesSizes18",
+       "(float[1,1,2,3] x) => (float[1,1,5,9] y) { s = Constant<value = int64[2] {5,9}>() "
+       "y = Resize<mode=\"linear\", axes=[2,3]>(x, , , s) }",
+       18,
+       {1, 1, 2, 3},
+       "Resize"},
+      {"RoiAlign10",
+       "(float[1,1,4,5] x) => (float[1,1,2,2] y) { r = Constant<value = float[1,4] "
+       "{0.5,1.0,3.0,4.0}>() b = Constant<value = int64[1] {0}>() "
+       "y = RoiAlign<output_height=2, output_width=2>(x, r, b) }",
+       10,
+       {1, 1, 4, 5},
+       "RoiAlign"},
   };
 }
 
