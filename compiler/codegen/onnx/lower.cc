@@ -263,10 +263,11 @@ struct LowerRule {
 };
 
 constexpr std::int64_t kEverySet = 1000;
-constexpr std::array<LowerRule, 27> kRules = {{
+constexpr std::array<LowerRule, 29> kRules = {{
     {"Clip", 11, LowerClip},
     {"DequantizeLinear", 13, LowerQuantize},
     {"Dropout", 12, LowerDropout},
+    {"GRU", kEverySet, WriteHiddenSize},
     {"Gemm", 11, LowerGemm},
     {"GridSample", kEverySet, RejectVolumes},
     {"Hardmax", 13, LowerSoftmax},
@@ -278,6 +279,7 @@ constexpr std::array<LowerRule, 27> kRules = {{
     {"Pad", kEverySet, RejectWrap},
     {"Pad", 11, LowerPad},
     {"QuantizeLinear", 13, LowerQuantize},
+    {"RNN", kEverySet, WriteHiddenSize},
     {"ReduceSum", 13, LowerAxes},
     {"Resize", kEverySet, RejectSymmetric},
     {"Resize", 13, LowerResize},

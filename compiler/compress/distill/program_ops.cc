@@ -96,7 +96,11 @@ void Pool(const Site& site) {
   }
   const bool counts = AttrOr(site.node, "count_include_pad", std::int64_t{0}) != 0;
   // libtorch pads both ends alike, and zeros that are added beforehand would count in the mean.
-  if (site.node.op == "AveragePool" && !counts && window.pads_begin != window.pads_end) {
+  const bool mean = site.node.op == "AveragePool";
+  if (mean && window.dilations != std::vector<std::int64_t>{1, 1}) {
+    RejectNode(site.node, "is not trained with dilations");
+  }
+  if (mean && !counts && window.pads_begin != window.pads_end) {
     RejectNode(site.node, "is not trained with padding that differs at both ends");
   }
   site.Append({AttrOr(site.node, "ceil_mode", std::int64_t{0}), counts ? 1 : 0});

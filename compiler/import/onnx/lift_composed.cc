@@ -316,7 +316,9 @@ void LiftRotaryEmbedding(Lift& lift) {
 /// Converts a batch-first layer (layout 1) of GRU-14, LSTM-14 or RNN-14 by transposing what it
 /// reads and makes: X, states before the first step, Y, and states after the last.
 void LiftBatchFirst(Lift& lift) {
-  if (lift.Take("layout", std::int64_t{0}) == 0) return;
+  const auto layout = lift.node.attrs.find("layout");
+  if (layout == lift.node.attrs.end() || layout->second == Attr(std::int64_t{0})) return;
+  if (lift.Take("layout", std::int64_t{0}) != 1) lift.Reject("layout must be 0 or 1");
   const auto step = [&](std::string from, std::string to, Ints perm, const char* what) {
     PendingNode turn;
     turn.position = lift.node.position;

@@ -154,6 +154,12 @@ class OnnxRuntimeTarget final : public Target {
 bool OnnxRuntimeTarget::DoSupports(const Graph& graph, NodeId id) const {
   const Node& node = graph.node(id);
   if (!node.domain.empty() || !node.captures.empty()) return false;
+  // It takes a cubic window around a position without clamping that to the border first, as ONNX
+  // does.
+  if (node.Is("GridSample") && AttrOr(node, "mode", std::string()) == "bicubic" &&
+      AttrOr(node, "padding_mode", std::string()) == "border") {
+    return false;
+  }
   // A session accepts LRN of any rank, and fails at its first run unless the rank is 4.
   if (node.Is("LRN") && graph.type(node.inputs[0]).shape.value_or(Shape{}).size() != 4)
     return false;

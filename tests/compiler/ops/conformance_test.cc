@@ -24,10 +24,6 @@ namespace fs = std::filesystem;
 /// Tests of supported operators that are known to fail, and why.
 const std::map<std::string, std::string>& ExpectedFailures() {
   static const std::map<std::string, std::string> kFailures = {
-      {"test_batchnorm_epsilon_training_mode",
-       "training is not supported: models are exported for inference"},
-      {"test_batchnorm_example_training_mode",
-       "training is not supported: models are exported for inference"},
       {"test_cast_FLOAT_to_BFLOAT16", "the data cut bits off; we round to nearest, ties to even"},
       {"test_cast_FLOAT_to_STRING", "casts of strings are not supported"},
       {"test_cast_STRING_to_FLOAT", "casts of strings are not supported"},
@@ -41,9 +37,6 @@ const std::map<std::string, std::string>& ExpectedFailures() {
       {"test_castlike_FLOAT_to_BFLOAT16", "the data do not have the shape that the model declares"},
       {"test_castlike_FLOAT_to_STRING", "casts of strings are not supported"},
       {"test_castlike_STRING_to_FLOAT", "casts of strings are not supported"},
-      {"test_dropout_default_mask", "import refuses a mask that is read: only training reads it"},
-      {"test_dropout_default_mask_ratio",
-       "import refuses a mask that is read: only training reads it"},
       {"test_identity_opt", "values other than tensors are not interpreted"},
       {"test_identity_sequence", "values other than tensors are not interpreted"},
       {"test_resize_downsample_scales_cubic_align_corners",
