@@ -27,7 +27,10 @@ std::string WhyNoQuantizableLayers(const Graph& graph) {
     return "the weights of layer '" + node.name + "' are " + std::string(Name(dtype)) +
            "; only layers in f32 are quantized: export the model with f32 weights";
   }
-  if (quantized) return "the model is quantized already; give the model in f32";
+  if (quantized) {
+    return "the model is quantized already: run, bench, partition and compile take it as it is; to "
+           "quantize it otherwise, give the model in f32";
+  }
   return "the model has no Conv, Gemm or MatMul with constant weights to quantize";
 }
 

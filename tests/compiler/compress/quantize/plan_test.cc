@@ -92,13 +92,15 @@ TEST(WhyNoQuantizableLayers, TellsWeightsOfOtherTypesFromQuantizedOnes) {
 })")),
             "the weights of layer 'layer' are f16; only layers in f32 are quantized: export the "
             "model with f32 weights");
-  EXPECT_EQ(WhyNoQuantizableLayers(Parse(R"(graph main {
+  EXPECT_EQ(
+      WhyNoQuantizableLayers(Parse(R"(graph main {
   input %x : i8[2,3]
   const %s : f32[] = [0.5]
   %y = DequantizeLinear(%x, %s)
   output %y
 })")),
-            "the model is quantized already; give the model in f32");
+      "the model is quantized already: run, bench, partition and compile take it as it is; to "
+      "quantize it otherwise, give the model in f32");
 }
 
 // A graph output stays what a node makes, so such a layer is not folded; no sample ever gives its
