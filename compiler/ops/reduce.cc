@@ -10,7 +10,8 @@
 #include "compiler/ops/register.h"
 
 // Source: ONNX operator pages ReduceSum-13 (axes are an input), ReduceMean-13, ReduceMax-13,
-// ReduceMin-13, ReduceProd-13 (axes are an attribute), Softmax-13, LogSoftmax-13.
+// ReduceMin-13, ReduceProd-13 (axes are an attribute; as of set 18, an input that is not constant
+// may give them instead), Softmax-13, LogSoftmax-13.
 
 namespace msc {
 namespace {
@@ -193,9 +194,10 @@ double OneFlopAnInput(const Node& /*node*/, std::span<const ValueType> in,
 
 OpDef ReduceDef(std::string name, EvalFn eval) {
   return {.name = std::move(name),
-          .inputs = {1, 1},
+          .inputs = {1, 2},
           .attrs = {{.name = "axes", .otherwise = std::vector<std::int64_t>{}},
-                    {.name = "keepdims", .otherwise = std::int64_t{1}}},
+                    {.name = "keepdims", .otherwise = std::int64_t{1}},
+                    {.name = "noop_with_empty_axes", .otherwise = std::int64_t{0}}},
           .infer = InferReduce,
           .eval = ViaF32(std::move(eval)),
           .flops = OneFlopAnInput};

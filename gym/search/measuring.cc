@@ -15,6 +15,7 @@
 #include "cost/farm/coordinator.h"
 #include "cost/farm/inproc_farm.h"
 #include "cost/measure/memory.h"
+#include "gym/search/regions.h"
 
 namespace msc::gym {
 namespace {
@@ -71,6 +72,7 @@ cost::LocalOptions LocalFor(const std::string& program, const std::string& run,
   cost::LocalOptions local;
   local.folder = paths.prepared();
   local.child = {program, "measure-child"};
+  local.environment = CompilerEnvironment();
   const int threads = folder.settings.threads;
   // What is not timed uses all cores that there are for a worker.
   local.quality_cores =

@@ -36,6 +36,15 @@ PartitionRules LoadPartitionRules(const std::string& path) {
   return ParsePartitionRules(ReadFile(path, kMaxBytes), "'" + path + "'");
 }
 
+std::vector<std::string> CompilerEnvironment() {
+  std::vector<std::string> variables;
+  for (const char* name : {"HOME", "PATH", "XDG_CACHE_HOME", "MSCGYM_CACHE", "MSCGYM_CXX"}) {
+    const std::string value = Environment(name);
+    if (!value.empty()) variables.push_back(std::string(name) + "=" + value);
+  }
+  return variables;
+}
+
 cost::RegionMeterOptions RegionMeterFor(const std::string& program, int threads) {
   const std::vector<int> cores = AllowedCores();
   if (threads > std::ssize(cores)) {
@@ -48,10 +57,7 @@ cost::RegionMeterOptions RegionMeterFor(const std::string& program, int threads)
   meter.build_cores = cores;
   meter.threads = threads;
   meter.memory_mb = cost::MemoryShareMb(1);
-  for (const char* name : {"HOME", "PATH", "XDG_CACHE_HOME", "MSCGYM_CACHE", "MSCGYM_CXX"}) {
-    const std::string value = Environment(name);
-    if (!value.empty()) meter.environment.push_back(std::string(name) + "=" + value);
-  }
+  meter.environment = CompilerEnvironment();
   return meter;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "compiler/partition/rules/rule_file.h"
 #include "cost/measure/machine.h"
@@ -15,6 +16,10 @@ namespace msc::gym {
 /// empty $XDG_CACHE_HOME/mscgym/regions or ~/.cache/mscgym/regions. UserError if neither variable
 /// is set.
 [[nodiscard]] std::string RegionFolder(const std::string& given);
+
+/// Returns the variables of this process, "NAME=value", by which a child that measures finds the
+/// compiler and the cache of kernels.
+[[nodiscard]] std::vector<std::string> CompilerEnvironment();
 
 /// Returns options that measure in child processes of `program` on the first `threads` of the
 /// cores that this process may use; compilation uses all of these cores. UserError if there are

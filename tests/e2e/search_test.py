@@ -33,6 +33,17 @@ class Search(e2e.SearchTest):
         self.check_journal_alone(run)
         self.check_report(run)
 
+    def test_its_children_use_the_compiler_and_the_cache_of_the_user(self):
+        log, compiler = self.at("log"), self.at("compiler")
+        with open(compiler, "w", encoding="utf-8") as script:
+            script.write(f"#!/bin/sh\ntr '\\0' ' ' </proc/$PPID/cmdline >>{log}\nexec g++ \"$@\"\n")
+        os.chmod(compiler, 0o755)
+        config = self.write("native.json", {**e2e.small_config(), "target": "native", "trials": 2})
+        self.succeed("search", config, "--out", self.at("run"),
+                     env=dict(os.environ, MSCGYM_CXX=compiler, MSCGYM_CACHE=self.at("kernels")))
+        self.assertIn("measure-child", e2e.read(log).decode())
+        self.assertTrue(any(name.endswith(".so") for name in os.listdir(self.at("kernels"))))
+
     def check_replay(self, run):
         """Model and strategy alone give the artefact again, and it computes the same."""
         self.check_best(run)

@@ -53,6 +53,15 @@ void LowerAxes(OutNode& node) {
   KeepInputs(node, 1);
 }
 
+/// Writes constant axes of ReduceMax and its like as set 17 has them.
+void LowerReduce(OutNode& node) {
+  const bool noop = AttrOr(node.node(), "noop_with_empty_axes", std::int64_t{0}) != 0;
+  const bool given = node.node().HasInput(1) || node.node().attrs.contains("axes");
+  if (noop && !given) node.Reject("a reduction of no axes has no older form");
+  LowerAxes(node);
+  node.attrs.erase("noop_with_empty_axes");
+}
+
 void LowerClip(OutNode& node) {
   if (node.graph.type(node.node().inputs[0]).dtype != DType::kF32) {
     node.Reject("only an f32 Clip has the older form");
@@ -263,7 +272,7 @@ struct LowerRule {
 };
 
 constexpr std::int64_t kEverySet = 1000;
-constexpr std::array<LowerRule, 29> kRules = {{
+constexpr std::array<LowerRule, 38> kRules = {{
     {"Clip", 11, LowerClip},
     {"DequantizeLinear", 13, LowerQuantize},
     {"Dropout", 12, LowerDropout},
@@ -280,7 +289,16 @@ constexpr std::array<LowerRule, 29> kRules = {{
     {"Pad", 11, LowerPad},
     {"QuantizeLinear", 13, LowerQuantize},
     {"RNN", kEverySet, WriteHiddenSize},
+    {"ReduceL1", 18, LowerReduce},
+    {"ReduceL2", 18, LowerReduce},
+    {"ReduceLogSum", 18, LowerReduce},
+    {"ReduceLogSumExp", 18, LowerReduce},
+    {"ReduceMax", 18, LowerReduce},
+    {"ReduceMean", 18, LowerReduce},
+    {"ReduceMin", 18, LowerReduce},
+    {"ReduceProd", 18, LowerReduce},
     {"ReduceSum", 13, LowerAxes},
+    {"ReduceSumSquare", 18, LowerReduce},
     {"Resize", kEverySet, RejectSymmetric},
     {"Resize", 13, LowerResize},
     {"RoiAlign", 16, LowerRoiAlign},

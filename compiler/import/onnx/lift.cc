@@ -17,6 +17,11 @@ bool Lift::HasInput(std::size_t index) const {
   return index < node.inputs.size() && !node.inputs[index].empty();
 }
 
+const std::string& Lift::Input(std::size_t index) const {
+  if (!HasInput(index)) Reject("lacks input " + std::to_string(index));
+  return node.inputs[index];
+}
+
 ValueType Lift::InputType(std::size_t index) const {
   if (!HasInput(index)) return {};
   return graph.type(graph.FindValue(node.inputs[index]));

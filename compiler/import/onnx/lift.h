@@ -40,6 +40,8 @@ struct Lift {
   /// Throws UserError: the node is unsupported because of `why`.
   [[noreturn]] void Reject(const std::string& why) const;
   [[nodiscard]] bool HasInput(std::size_t index) const;
+  /// Returns the name of an input; rejects a node without it.
+  [[nodiscard]] const std::string& Input(std::size_t index) const;
   /// Returns the type of an input; undefined if absent.
   [[nodiscard]] ValueType InputType(std::size_t index) const;
   /// Returns the tensor of an input, or nullptr if it is absent or neither constant nor follows

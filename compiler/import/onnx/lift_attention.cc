@@ -171,7 +171,9 @@ class Expansion {
     const auto own = HeadsOf(input);
     if (queries == own) return name;
     const auto depth = DepthOf(input);
-    if (!queries || !own || !depth || *own < 1 || *queries % *own != 0) {
+    constexpr std::int64_t kMostCopies = 1024;
+    if (!queries || !own || !depth || *own < 1 || *queries % *own != 0 ||
+        *queries / *own > kMostCopies) {
       lift_.Reject("needs numbers of heads that divide each other, and a known depth");
     }
     const std::string one = steps_.Add("Unsqueeze", {name, steps_.List({2}, "axis")}, what);

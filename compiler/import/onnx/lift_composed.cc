@@ -48,7 +48,7 @@ bool IsNarrowFloat(DType dtype) {
 /// Returns x * sigmoid(alpha * x).
 void LiftSwish(Lift& lift) {
   const float alpha = lift.Take("alpha", 1.0F);
-  const std::string x = lift.node.inputs.at(0);
+  const std::string x = lift.Input(0);
   Steps steps(lift);
   std::string scaled = x;
   if (alpha != 1.0F) {
@@ -58,7 +58,7 @@ void LiftSwish(Lift& lift) {
 }
 
 void LiftMish(Lift& lift) {
-  const std::string x = lift.node.inputs.at(0);
+  const std::string x = lift.Input(0);
   Steps steps(lift);
   steps.End("Mul", {x, steps.Add("Tanh", {steps.Add("Softplus", {x}, "softplus")}, "tanh")});
 }
@@ -67,7 +67,7 @@ void LiftGelu(Lift& lift) {
   const std::string form = lift.Take("approximate", std::string("none"));
   if (form != "none" && form != "tanh") lift.Reject("approximate cannot be '" + form + "'");
   const DType dtype = lift.InputType(0).dtype;
-  const std::string x = lift.node.inputs.at(0);
+  const std::string x = lift.Input(0);
   Steps steps(lift);
   const auto number = [&](double value, const char* what) {
     return steps.Number(value, dtype, what);
@@ -92,7 +92,7 @@ void LiftShrink(Lift& lift) {
   const float lambd = lift.Take("lambd", 0.5F);
   const float bias = lift.Take("bias", 0.0F);
   const DType dtype = lift.InputType(0).dtype;
-  const std::string x = lift.node.inputs.at(0);
+  const std::string x = lift.Input(0);
   Steps steps(lift);
   const auto number = [&](double value, const char* what) {
     return steps.Number(value, dtype, what);
@@ -109,7 +109,7 @@ void LiftShrink(Lift& lift) {
 void LiftMeanVarianceNormalization(Lift& lift) {
   const Ints axes = lift.Take("axes", Ints{0, 2, 3});
   const DType dtype = lift.InputType(0).dtype;
-  const std::string x = lift.node.inputs.at(0);
+  const std::string x = lift.Input(0);
   Steps steps(lift);
   const AttrMap over = {{"axes", axes}, {"keepdims", std::int64_t{1}}};
   const std::string mean = steps.Add("ReduceMean", {x}, "mean", over);
@@ -129,7 +129,7 @@ void LiftGlobalLpPool(Lift& lift) {
   Ints axes(static_cast<std::size_t>(rank) - 2);
   std::iota(axes.begin(), axes.end(), 2);
   const AttrMap over = {{"axes", axes}, {"keepdims", std::int64_t{1}}};
-  const std::string x = lift.node.inputs.at(0);
+  const std::string x = lift.Input(0);
   if (p <= 2) {
     Steps(lift).End(p == 1 ? "ReduceL1" : "ReduceL2", {x}, over);
     return;
@@ -163,7 +163,7 @@ void LiftLpPool(Lift& lift) {
   attrs["count_include_pad"] = std::int64_t{1};
   Steps steps(lift);
   const auto power = static_cast<double>(p);
-  const std::string size = steps.Add("Abs", {lift.node.inputs.at(0)}, "size");
+  const std::string size = steps.Add("Abs", {lift.Input(0)}, "size");
   const std::string raised = steps.Add("Pow", {size, steps.Number(power, dtype, "p")}, "raised");
   const std::string mean = steps.Add("AveragePool", {raised}, "mean", std::move(attrs));
   const std::string sum = steps.Add("Mul", {mean, steps.Number(window, dtype, "window")}, "sum");
@@ -246,7 +246,7 @@ void LiftRotaryEmbedding(Lift& lift) {
     lift.Reject("needs an input with four axes, or with three and num_heads");
   }
   Steps steps(lift);
-  std::string x = lift.node.inputs.at(0);
+  std::string x = lift.Input(0);
   std::optional<std::int64_t> depth = SizeOf(lift, 0, -1);
   if (rank == 3) {
     x = steps.Add("Reshape", {x, steps.List({0, 0, heads, -1}, "heads")}, "split");

@@ -35,11 +35,13 @@ void ReduceNoAxes(Lift& lift) {
   if (op == "ReduceLogSum") lift.node.op = "Log";
   if (op != "ReduceSumSquare") return;
   lift.node.op = "Mul";
-  lift.node.inputs.push_back(lift.node.inputs.at(0));
+  lift.node.inputs.push_back(lift.Input(0));
 }
 
-/// Converts ReduceMax-18 and similar, whose axes are an input.
+/// Converts ReduceMax-18 and similar, whose axes are an input. One that is only known in a run
+/// stays an input.
 void LiftReduce(Lift& lift) {
+  if (lift.HasInput(1) && lift.InputConstant(1) == nullptr) return;
   const bool keeps_all = lift.Take("noop_with_empty_axes", std::int64_t{0}) != 0;
   Ints axes;
   if (lift.HasInput(1)) axes = ConstantList(lift, 1, "axes");

@@ -1,6 +1,8 @@
 #include "compiler/import/onnx/rename.h"
 
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <onnx/onnx_pb.h>
 
@@ -17,28 +19,47 @@ void ForEachLocal(const onnx::GraphProto& graph,
   }
 }
 
-void Rename(const Renames& renames, std::string& name) {
-  const auto it = renames.find(name);
-  if (it != renames.end()) name = it->second;
-}
+/// Renames values in a node or a graph and in what is nested there.
+class Renamer {
+ public:
+  explicit Renamer(const Renames& renames) : renames_(renames) {}
 
-/// Renames everything in a graph, its own names too if `renames` has them.
-void RenameAll(const Renames& renames, onnx::GraphProto& graph) {
-  for (auto* list : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
-    for (auto& info : *list) Rename(renames, *info.mutable_name());
+  void Rename(onnx::NodeProto& node) {
+    for (auto* list : {node.mutable_input(), node.mutable_output()}) {
+      for (std::string& name : *list) Rename(name);
+    }
+    for (auto& attribute : *node.mutable_attribute()) {
+      if (attribute.has_g()) RenameNested(*attribute.mutable_g());
+      for (auto& nested : *attribute.mutable_graphs()) RenameNested(nested);
+    }
   }
-  for (auto& initializer : *graph.mutable_initializer()) {
-    Rename(renames, *initializer.mutable_name());
+  void Rename(onnx::GraphProto& graph) {
+    for (auto* list : {graph.mutable_input(), graph.mutable_output(), graph.mutable_value_info()}) {
+      for (auto& info : *list) Rename(*info.mutable_name());
+    }
+    for (auto& initializer : *graph.mutable_initializer()) Rename(*initializer.mutable_name());
+    for (auto& node : *graph.mutable_node()) Rename(node);
   }
-  for (auto& node : *graph.mutable_node()) RenameNode(renames, node);
-}
 
-/// Renames what a nested graph reads from outside.
-void RenameNested(const Renames& renames, onnx::GraphProto& graph) {
-  Renames visible = renames;
-  ForEachLocal(graph, [&](const std::string& name) { visible.erase(name); });
-  if (!visible.empty()) RenameAll(visible, graph);
-}
+ private:
+  void Rename(std::string& name) const {
+    const auto it = renames_.find(name);
+    if (it != renames_.end() && !hidden_.contains(name)) name = it->second;
+  }
+  /// The names that a nested graph defines hide those around it.
+  void RenameNested(onnx::GraphProto& graph) {
+    std::vector<std::string> local;
+    ForEachLocal(graph, [&](const std::string& name) {
+      if (renames_.contains(name)) local.push_back(name);
+    });
+    for (const std::string& name : local) hidden_.insert(name);
+    Rename(graph);
+    for (const std::string& name : local) hidden_.erase(hidden_.find(name));
+  }
+
+  const Renames& renames_;
+  std::multiset<std::string> hidden_;
+};
 
 }  // namespace
 
@@ -59,13 +80,7 @@ std::string ValueNames::Fresh(const std::string& stem) {
 }
 
 void RenameNode(const Renames& renames, onnx::NodeProto& node) {
-  for (auto* list : {node.mutable_input(), node.mutable_output()}) {
-    for (std::string& name : *list) Rename(renames, name);
-  }
-  for (auto& attribute : *node.mutable_attribute()) {
-    if (attribute.has_g()) RenameNested(renames, *attribute.mutable_g());
-    for (auto& nested : *attribute.mutable_graphs()) RenameNested(renames, nested);
-  }
+  Renamer(renames).Rename(node);
 }
 
 Renames MakeNamesUnique(const std::string& prefix, ValueNames& names, onnx::GraphProto& graph) {
@@ -75,7 +90,7 @@ Renames MakeNamesUnique(const std::string& prefix, ValueNames& names, onnx::Grap
       renames.emplace(name, names.Fresh(prefix + "." + name));
     }
   });
-  RenameAll(renames, graph);
+  Renamer(renames).Rename(graph);
   return renames;
 }
 
