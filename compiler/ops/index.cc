@@ -1,6 +1,11 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "compiler/ops/eval.h"
@@ -130,11 +135,31 @@ std::vector<Tensor> EvalGatherNd(const Node& node, EvalInputs inputs) {
 }
 
 std::string ReductionOf(const Node& node) {
+  constexpr std::array<std::string_view, 5> kKnown = {"none", "add", "mul", "max", "min"};
   std::string reduction = AttrOr(node, "reduction", std::string("none"));
-  if (reduction != "none" && reduction != "add" && reduction != "mul") {
+  if (std::ranges::find(kKnown, reduction) == kKnown.end()) {
     RejectNode(node, "attribute 'reduction' cannot be '" + reduction + "'");
   }
   return reduction;
+}
+
+template <class T>
+T Combined(const std::string& reduction, T a, T b) {
+  const bool max = reduction == "max";
+  if (max || reduction == "min") {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(a) || std::isnan(b)) return std::numeric_limits<T>::quiet_NaN();
+    }
+    return max ? std::max(a, b) : std::min(a, b);
+  }
+  if constexpr (std::is_integral_v<T>) {
+    // Unsigned arithmetic wraps around; an overflow of signed integers is undefined.
+    const auto left = static_cast<std::uint64_t>(a);
+    const auto right = static_cast<std::uint64_t>(b);
+    return static_cast<T>(reduction == "add" ? left + right : left * right);
+  } else {
+    return reduction == "add" ? a + b : a * b;
+  }
 }
 
 /// Writes `count` elements of `updates` into `y`, or combines them with the elements there.
@@ -144,15 +169,7 @@ void Put(const Node& node, const Tensor& updates, Tensor& y, const Block& block)
   WithNumber(node, y.dtype(), [&]<class T>() {
     const T* from = updates.Values<T>().data() + block.from_offset;
     T* to = y.MutableValues<T>().data() + block.to_offset;
-    for (std::int64_t i = 0; i < block.count; ++i) {
-      if constexpr (std::is_integral_v<T>) {
-        const auto a = static_cast<std::uint64_t>(to[i]);
-        const auto b = static_cast<std::uint64_t>(from[i]);
-        to[i] = static_cast<T>(reduction == "add" ? a + b : a * b);
-      } else {
-        to[i] = reduction == "add" ? to[i] + from[i] : to[i] * from[i];
-      }
-    }
+    for (std::int64_t i = 0; i < block.count; ++i) to[i] = Combined<T>(reduction, to[i], from[i]);
   });
 }
 

@@ -34,9 +34,7 @@ bool KeepsDims(const Node& node) {
   return AttrOr(node, "keepdims", std::int64_t{1}) != 0;
 }
 
-std::vector<ValueType> InferReduce(const InferInput& in) {
-  RequireType(in, 0,
-              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64});
+std::vector<ValueType> ReducedType(const InferInput& in) {
   const Shape* x = ShapeOf(in, 0);
   if (x == nullptr) return OneOutput(TypeOf(in, 0), std::nullopt);
   const auto axes = AxesOf(in, x->size());
@@ -53,6 +51,21 @@ std::vector<ValueType> InferReduce(const InferInput& in) {
     }
   }
   return OneOutput(TypeOf(in, 0), std::move(y));
+}
+
+std::vector<ValueType> InferReduce(const InferInput& in) {
+  RequireType(in, 0,
+              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64});
+  return ReducedType(in);
+}
+
+/// Infers ReduceMax and ReduceMin, which take all integers and, since set 20, booleans.
+std::vector<ValueType> InferExtreme(const InferInput& in) {
+  RequireType(
+      in, 0,
+      {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI8, DType::kI16, DType::kI32,
+       DType::kI64, DType::kU8, DType::kU16, DType::kU32, DType::kU64, DType::kBool});
+  return ReducedType(in);
 }
 
 /// Infers ReduceLogSumExp, whose start value, -infinity, no integer type can hold.
@@ -148,8 +161,15 @@ void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) 
   std::vector<Sum> sums(to.size());
   std::vector<bool> begun(to.size(), kHasStart);
   if constexpr (kHasStart) std::fill(sums.begin(), sums.end(), static_cast<Sum>(Step::kStart));
-  if (!kHasStart && from.empty() && !to.empty()) {
-    RejectNode(node, "cannot reduce the empty tensor " + ToString(x.dims()));
+  if constexpr (!kHasStart) {
+    // ReduceMax-20 and ReduceMin-20: nothing is the neutral element, which may be no infinity.
+    using Limits = std::numeric_limits<T>;
+    const bool max = node.op == "ReduceMax";
+    if constexpr (Limits::has_infinity) {
+      if (from.empty()) std::ranges::fill(sums, max ? -Limits::infinity() : Limits::infinity());
+    } else {
+      if (from.empty()) std::ranges::fill(sums, max ? Limits::lowest() : Limits::max());
+    }
   }
   // X is read in memory order. Reduced axes have stride 0 in Y, so their elements meet in one sum.
   const Dims strides = BroadcastStrides(kept, x.dims());
@@ -174,6 +194,25 @@ void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) 
       to[i] = static_cast<T>(sums[i]);
     }
   }
+}
+
+/// Computes ReduceMax or ReduceMin; of booleans, 1 is the larger one.
+template <class Step>
+std::vector<Tensor> EvalExtreme(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferExtreme, node, inputs);
+  const Tensor& x = *inputs[0];
+  Dims kept = x.dims();
+  const auto axes = AxesOf(InferInputOf(node, inputs), kept.size());
+  for (const std::size_t axis : *axes) kept[axis] = 1;
+  const bool truth = x.dtype() == DType::kBool;
+  WithNumber(node, truth ? DType::kU8 : x.dtype(),
+             [&]<class T>() { ReduceInto<Step, T>(node, x, kept, outputs[0]); });
+  if (truth && x.size() == 0) {
+    for (std::uint8_t& value : outputs[0].MutableValues<std::uint8_t>()) {
+      value = std::min<std::uint8_t>(value, 1);
+    }
+  }
+  return outputs;
 }
 
 template <class Step>
@@ -269,8 +308,12 @@ OpDef SoftmaxDef(std::string name, EvalFn eval) {
 
 void RegisterReduceOps(OpRegistry& ops) {
   ops.Add(ReduceDef("ReduceMean", EvalReduce<SumStep>));
-  ops.Add(ReduceDef("ReduceMax", EvalReduce<MaxStep>));
-  ops.Add(ReduceDef("ReduceMin", EvalReduce<MinStep>));
+  for (const bool max : {true, false}) {
+    OpDef extreme = ReduceDef(max ? "ReduceMax" : "ReduceMin",
+                              max ? EvalExtreme<MaxStep> : EvalExtreme<MinStep>);
+    extreme.infer = InferExtreme;
+    ops.Add(std::move(extreme));
+  }
   ops.Add(ReduceDef("ReduceProd", EvalReduce<ProdStep>));
   ops.Add(ReduceDef("ReduceL1", EvalReduce<SumAbsStep>));
   ops.Add(ReduceDef("ReduceL2", EvalReduce<SumSquareStep>));

@@ -208,6 +208,10 @@ void AddLayers(std::vector<OpCase>& cases) {
     cases.push_back({.label = std::string(op) + "All", .op = op, .inputs = {F32({2, 3})}});
   }
   cases.push_back({.label = "ReduceSum", .op = "ReduceSum", .inputs = {F32({2, 3, 4}), I64({1})}});
+  cases.push_back(
+      {.label = "ReduceMeanByInput", .op = "ReduceMean", .inputs = {F32({2, 3, 4}), I64({1})}});
+  cases.push_back(
+      {.label = "ReduceMinOfBytes", .op = "ReduceMin", .inputs = {U8({2, 3, 4}), I64({-1})}});
 }
 
 void AddLstm(std::vector<OpCase>& cases) {

@@ -53,6 +53,14 @@ void LowerAxes(OutNode& node) {
   KeepInputs(node, 1);
 }
 
+/// Rejects reductions of Scatter that set 18 added.
+void RejectExtremes(OutNode& node) {
+  const std::string reduction = AttrOr(node.node(), "reduction", std::string("none"));
+  if (reduction == "max" || reduction == "min") {
+    node.Reject("reduction '" + reduction + "' has no older form");
+  }
+}
+
 /// Writes constant axes of ReduceMax and its like as set 17 has them.
 void LowerReduce(OutNode& node) {
   const bool noop = AttrOr(node.node(), "noop_with_empty_axes", std::int64_t{0}) != 0;
@@ -272,7 +280,7 @@ struct LowerRule {
 };
 
 constexpr std::int64_t kEverySet = 1000;
-constexpr std::array<LowerRule, 38> kRules = {{
+constexpr std::array<LowerRule, 40> kRules = {{
     {"Clip", 11, LowerClip},
     {"DequantizeLinear", 13, LowerQuantize},
     {"Dropout", 12, LowerDropout},
@@ -303,6 +311,8 @@ constexpr std::array<LowerRule, 38> kRules = {{
     {"Resize", 13, LowerResize},
     {"RoiAlign", 16, LowerRoiAlign},
     {"STFT", kEverySet, WriteOnesided},
+    {"ScatterElements", 18, RejectExtremes},
+    {"ScatterND", 18, RejectExtremes},
     {"Slice", 10, LowerSlice},
     {"Slice", 11, LowerSliceAxes},
     {"Softmax", 13, LowerSoftmax},
