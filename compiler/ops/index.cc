@@ -154,8 +154,9 @@ T Combined(const std::string& reduction, T a, T b) {
   }
   if constexpr (std::is_integral_v<T>) {
     // Unsigned arithmetic wraps around; an overflow of signed integers is undefined.
-    const auto left = static_cast<std::uint64_t>(a);
-    const auto right = static_cast<std::uint64_t>(b);
+    using Unsigned = std::make_unsigned_t<T>;
+    const auto left = std::uint64_t{static_cast<Unsigned>(a)};
+    const auto right = std::uint64_t{static_cast<Unsigned>(b)};
     return static_cast<T>(reduction == "add" ? left + right : left * right);
   } else {
     return reduction == "add" ? a + b : a * b;

@@ -44,9 +44,9 @@ struct Kind {
 };
 
 const Kind& KindOf(const Node& node) {
-  static const Kind kGru = {.gates = 3, .activations = {"Sigmoid", "Tanh"}};
-  static const Kind kRnn = {.gates = 1, .activations = {"Tanh"}};
-  return node.op == "GRU" ? kGru : kRnn;
+  static const Kind gru_kind = {.gates = 3, .activations = {"Sigmoid", "Tanh"}};
+  static const Kind rnn_kind = {.gates = 1, .activations = {"Tanh"}};
+  return node.op == "GRU" ? gru_kind : rnn_kind;
 }
 
 using Activation = std::function<double(double)>;

@@ -146,6 +146,17 @@ double Finished(const std::string& op, double sum, double each) {
   return std::log(sum);
 }
 
+/// ReduceMax-20 and ReduceMin-20: the neutral element.
+template <class T>
+T ExtremeOfNothing(bool max) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (Limits::has_infinity) {
+    return max ? -Limits::infinity() : Limits::infinity();
+  } else {
+    return max ? Limits::lowest() : Limits::max();
+  }
+}
+
 /// Folds the elements of x into their outputs; floats in double, integers in their own type.
 template <class Step, class T>
 void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) {
@@ -161,15 +172,8 @@ void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) 
   std::vector<Sum> sums(to.size());
   std::vector<bool> begun(to.size(), kHasStart);
   if constexpr (kHasStart) std::fill(sums.begin(), sums.end(), static_cast<Sum>(Step::kStart));
-  if constexpr (!kHasStart) {
-    // ReduceMax-20 and ReduceMin-20: nothing is the neutral element, which may be no infinity.
-    using Limits = std::numeric_limits<T>;
-    const bool max = node.op == "ReduceMax";
-    if constexpr (Limits::has_infinity) {
-      if (from.empty()) std::ranges::fill(sums, max ? -Limits::infinity() : Limits::infinity());
-    } else {
-      if (from.empty()) std::ranges::fill(sums, max ? Limits::lowest() : Limits::max());
-    }
+  if (!kHasStart && from.empty()) {
+    std::ranges::fill(sums, static_cast<Sum>(ExtremeOfNothing<T>(node.op == "ReduceMax")));
   }
   // X is read in memory order. Reduced axes have stride 0 in Y, so their elements meet in one sum.
   const Dims strides = BroadcastStrides(kept, x.dims());

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "compiler/base/error.h"
+#include "compiler/base/formatted.h"
 #include "compiler/ir/sample_axes.h"
 
 namespace msc {
@@ -99,29 +100,47 @@ ShapeBindings BatchBindings(const Graph& graph, std::int64_t batch) {
   return bindings;
 }
 
+namespace {
+
+/// Returns "1x3xH" for these sizes, and adds the symbols that have none to `open`.
+std::string SizesText(const Shape& shape, const ShapeBindings& bindings,
+                      std::vector<std::string>& open) {
+  std::string sizes;
+  for (const Dim& dim : shape) {
+    const auto bound = bindings.find(dim.symbol());
+    if (!sizes.empty()) sizes += 'x';
+    if (dim.known()) {
+      sizes += std::to_string(dim.size());
+    } else if (bound != bindings.end()) {
+      sizes += std::to_string(bound->second);
+    } else {
+      sizes += dim.symbol();
+      open.push_back("'" + dim.symbol() + "'");
+    }
+  }
+  return sizes;
+}
+
+}  // namespace
+
 std::string OpenSizesText(const Graph& graph, const ShapeBindings& bindings) {
   std::string text;
   for (const ValueId id : graph.inputs()) {
     const ValueType& type = graph.type(id);
     if (!type.shape) continue;
     std::vector<std::string> open;
-    std::string sizes;
-    for (const Dim& dim : *type.shape) {
-      const auto it = bindings.find(dim.symbol());
-      const bool bound = dim.known() || it != bindings.end();
-      if (!bound) open.push_back("'" + dim.symbol() + "'");
-      sizes += (sizes.empty() ? "" : "x") + (dim.known() ? std::to_string(dim.size())
-                                             : bound     ? std::to_string(it->second)
-                                                         : dim.symbol());
-    }
+    const std::string sizes = SizesText(*type.shape, bindings, open);
     if (open.empty()) continue;
     std::string names = open[0];
     for (std::size_t i = 1; i < open.size(); ++i) {
-      names += (i + 1 < open.size() ? ", " : " and ") + open[i];
+      names += i + 1 < open.size() ? ", " : " and ";
+      names += open[i];
     }
     const std::string& name = graph.value(id).name;
-    text += (text.empty() ? "input '" : "; input '") + name + "' " + ToString(type) + " leaves " +
-            names + " open; give all of its sizes by --shape " + name + "=" + sizes;
+    if (!text.empty()) text += "; ";
+    text +=
+        Formatted("input '%s' %s leaves %s open; give all of its sizes by --shape %s=%s",
+                  name.c_str(), ToString(type).c_str(), names.c_str(), name.c_str(), sizes.c_str());
   }
   return text;
 }

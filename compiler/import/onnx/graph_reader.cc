@@ -1,6 +1,7 @@
 #include "compiler/import/onnx/graph_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <set>
@@ -413,7 +414,7 @@ class Reader {
   /// of both and a choice between their outputs.
   void ReadIf(const FileNode& file) {
     const onnx::NodeProto& node = file.proto;
-    const onnx::GraphProto* branches[] = {nullptr, nullptr};  // of false, of true
+    std::array<const onnx::GraphProto*, 2> branches = {};  // of false, of true
     for (const auto& attribute : node.attribute()) {
       if (attribute.name() == "then_branch" && attribute.has_g()) branches[1] = &attribute.g();
       if (attribute.name() == "else_branch" && attribute.has_g()) branches[0] = &attribute.g();

@@ -93,7 +93,22 @@ class Inliner {
       throw UserError("calls function " + QuoteForeign(function.name()) +
                       " with more inputs or outputs than it has");
     }
-    const std::string prefix = call.name().empty() ? function.name() : call.name();
+    const std::string prefix = (call.name().empty() ? function.name() : call.name()) + ".";
+    const Renames renames = NamesIn(function, call, prefix, graph);
+    const Attributes given = AttributesOf(function, call);
+    for (const auto& body : function.node()) {
+      Spend(body.ByteSizeLong());
+      onnx::NodeProto node = body;
+      RenameNode(renames, node);
+      if (!node.name().empty()) node.set_name(prefix + node.name());
+      GiveAttributes(given, node);
+      Emit(depth + 1, std::move(node), graph);
+    }
+  }
+
+  /// Returns what the values of a function are called in the graph of a call.
+  Renames NamesIn(const onnx::FunctionProto& function, const onnx::NodeProto& call,
+                  const std::string& prefix, onnx::GraphProto& graph) {
     Renames renames;
     for (int i = 0; i < function.input_size(); ++i) {
       renames[function.input(i)] = i < call.input_size() ? call.input(i) : "";
@@ -106,31 +121,21 @@ class Inliner {
         if (wanted) AddIdentity(renames[name], call.output(i), prefix, graph);
         continue;
       }
-      renames[name] = wanted ? call.output(i) : names_.Fresh(prefix + "." + name);
+      renames[name] = wanted ? call.output(i) : names_.Fresh(prefix + name);
     }
     for (const auto& body : function.node()) {
       for (const std::string& name : body.output()) {
-        if (!name.empty() && !renames.contains(name)) {
-          renames[name] = names_.Fresh(prefix + "." + name);
-        }
+        if (!name.empty() && !renames.contains(name)) renames[name] = names_.Fresh(prefix + name);
       }
     }
-    const Attributes given = AttributesOf(function, call);
-    for (const auto& body : function.node()) {
-      Spend(body.ByteSizeLong());
-      onnx::NodeProto node = body;
-      RenameNode(renames, node);
-      if (!node.name().empty()) node.set_name(prefix + "." + node.name());
-      GiveAttributes(given, node);
-      Emit(depth + 1, std::move(node), graph);
-    }
+    return renames;
   }
 
   static void AddIdentity(const std::string& from, const std::string& to, const std::string& prefix,
                           onnx::GraphProto& graph) {
     onnx::NodeProto* node = graph.add_node();
     node->set_op_type("Identity");
-    node->set_name(prefix + "." + to);
+    node->set_name(prefix + to);
     node->add_input(from);
     node->add_output(to);
   }

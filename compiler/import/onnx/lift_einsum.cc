@@ -186,7 +186,7 @@ class Expansion {
         missing.push_back(static_cast<std::int64_t>(i));
       }
     }
-    const std::string turned = Transposed(operand, own);
+    std::string turned = Transposed(operand, own);
     if (missing.empty()) return turned;
     return steps_.Add("Unsqueeze", {turned, steps_.List(missing, "axes")}, "spread");
   }
