@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ops/eval.h"
+#include "compiler/ops/recurrent.h"
 #include "compiler/ops/register.h"
 
 // LSTM; lstm.h defines it.
@@ -33,36 +34,6 @@ void CheckAttributes(const Node& node) {
   if (AttrOr(node, "hidden_size", std::int64_t{0}) < 0) {
     RejectNode(node, "hidden_size must not be negative");
   }
-}
-
-/// Returns the shape of an input, or nullptr if it is unknown. Rejects a rank other than `rank`.
-const Shape* ShapeOfRank(const InferInput& in, std::size_t index, std::size_t rank) {
-  const Shape* shape = ShapeOf(in, index);
-  if (shape != nullptr && shape->size() != rank) {
-    RejectNode(*in.node, "input " + std::to_string(index) + " of shape " + ToString(*shape) +
-                             " must have " + std::to_string(rank) + " dimensions");
-  }
-  return shape;
-}
-
-/// Combines `dim` and an axis of an input, which must be equal; returns the more specific one.
-Dim Joined(const InferInput& in, const Dim& dim, std::size_t index, std::size_t rank,
-           std::size_t axis) {
-  const Shape* shape = ShapeOfRank(in, index, rank);
-  return shape == nullptr ? dim : MergeDims(*in.node, dim, (*shape)[axis]);
-}
-
-/// Rejects an axis 1 that does not consist of `parts` blocks of the hidden size.
-void RequireBlocks(const InferInput& in, std::size_t index, std::size_t rank, std::int64_t parts,
-                   const Dim& hidden) {
-  const Shape* shape = ShapeOfRank(in, index, rank);
-  if (shape == nullptr || !(*shape)[1].known()) return;
-  const std::int64_t size = (*shape)[1].size();
-  if (size % parts == 0 && (!hidden.known() || size / parts == hidden.size())) return;
-  RejectNode(*in.node, "axis 1 of input " + std::to_string(index) + " must be " +
-                           std::to_string(parts) + " times the hidden size" +
-                           (hidden.known() ? " " + std::to_string(hidden.size()) : "") + ", not " +
-                           std::to_string(size));
 }
 
 std::vector<ValueType> InferLstm(const InferInput& in) {
@@ -198,18 +169,6 @@ void Step(const Weights<T>& weights, std::span<const T> x, State<T>& state) {
   }
 }
 
-/// Returns the number of steps of one sequence of the batch.
-std::size_t LengthOf(const Node& node, EvalInputs inputs, std::size_t sample, std::size_t steps) {
-  const Tensor* lengths = InputAt(inputs, kLstmLengths);
-  if (lengths == nullptr) return steps;
-  const std::int32_t length = lengths->Values<std::int32_t>()[sample];
-  if (length < 0 || static_cast<std::size_t>(length) > steps) {
-    RejectNode(node, "sequence length " + std::to_string(length) + " must be between 0 and " +
-                         std::to_string(steps));
-  }
-  return static_cast<std::size_t>(length);
-}
-
 template <class T>
 void LstmInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& outputs) {
   const Tensor& x = *inputs[kLstmX];
@@ -230,7 +189,7 @@ void LstmInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& outputs)
         return std::vector<T>(from.begin(), from.end());
       };
       State<T> state{initial(kLstmH), initial(kLstmC), std::vector<T>(kLstmGates * hidden)};
-      const std::size_t length = LengthOf(node, inputs, n, steps);
+      const std::size_t length = StepsOf(node, InputAt(inputs, kLstmLengths), n, steps);
       for (std::size_t s = 0; s < length; ++s) {
         // A reverse direction starts at the end of its own sequence, not in the padding behind it.
         const std::size_t t = reverse || d == 1 ? length - 1 - s : s;

@@ -1,3 +1,5 @@
+#include "compiler/ops/recurrent.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -109,23 +111,6 @@ const Shape* ShapeOfRank(const InferInput& in, std::size_t index, std::size_t ra
   return shape;
 }
 
-Dim Joined(const InferInput& in, const Dim& dim, std::size_t index, std::size_t rank,
-           std::size_t axis) {
-  const Shape* shape = ShapeOfRank(in, index, rank);
-  return shape == nullptr ? dim : MergeDims(*in.node, dim, (*shape)[axis]);
-}
-
-/// Rejects an axis 1 of known size that is not `parts` times the hidden size.
-void RequireBlocks(const InferInput& in, std::size_t index, std::size_t rank, std::size_t parts,
-                   const Dim& hidden) {
-  const Shape* shape = ShapeOfRank(in, index, rank);
-  if (shape == nullptr || !(*shape)[1].known() || !hidden.known()) return;
-  const std::int64_t wanted = static_cast<std::int64_t>(parts) * hidden.size();
-  if ((*shape)[1].size() == wanted) return;
-  RejectNode(*in.node, "axis 1 of input " + std::to_string(index) + " must be " +
-                           std::to_string(wanted) + ", not " + std::to_string((*shape)[1].size()));
-}
-
 std::vector<ValueType> Infer(const InferInput& in) {
   const Node& node = *in.node;
   const std::size_t gates = KindOf(node).gates;
@@ -155,9 +140,10 @@ std::vector<ValueType> Infer(const InferInput& in) {
   Dim hidden;
   if (const auto given = AttrOr(node, "hidden_size", std::int64_t{0}); given > 0) hidden = given;
   for (const std::size_t i : {kR, kH0}) hidden = Joined(in, hidden, i, 3, 2);
-  RequireBlocks(in, kW, 3, gates, hidden);
-  RequireBlocks(in, kR, 3, gates, hidden);
-  RequireBlocks(in, kB, 2, 2 * gates, hidden);
+  const auto blocks = static_cast<std::int64_t>(gates);
+  RequireBlocks(in, kW, 3, blocks, hidden);
+  RequireBlocks(in, kR, 3, blocks, hidden);
+  RequireBlocks(in, kB, 2, 2 * blocks, hidden);
   const ValueType last{.dtype = dtype, .shape = Shape{directions, batch, hidden}};
   ValueType all = last;
   all.shape = Shape{steps, directions, batch, hidden};
@@ -245,18 +231,6 @@ class Direction {
   std::vector<T> bias_;  ///< of the input, then of the state
 };
 
-/// Returns the number of steps of one sequence of the batch.
-std::size_t LengthOf(const Node& node, EvalInputs inputs, std::size_t sample, std::size_t steps) {
-  const Tensor* lengths = InputAt(inputs, kLengths);
-  if (lengths == nullptr) return steps;
-  const std::int32_t length = lengths->Values<std::int32_t>()[sample];
-  if (length < 0 || static_cast<std::size_t>(length) > steps) {
-    RejectNode(node, "sequence length " + std::to_string(length) + " must be between 0 and " +
-                         std::to_string(steps));
-  }
-  return static_cast<std::size_t>(length);
-}
-
 template <class T>
 void RunInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& outputs) {
   const Tensor& x = *inputs[kX];
@@ -276,7 +250,7 @@ void RunInto(const Node& node, EvalInputs inputs, std::vector<Tensor>& outputs) 
       if (initial != nullptr) {
         std::ranges::copy(initial->Values<T>().subspan(at, hidden), h.begin());
       }
-      const std::size_t length = LengthOf(node, inputs, n, steps);
+      const std::size_t length = StepsOf(node, InputAt(inputs, kLengths), n, steps);
       for (std::size_t s = 0; s < length; ++s) {
         // A reverse direction starts at the end of its own sequence, not in the padding behind it.
         const std::size_t t = reverse || d == 1 ? length - 1 - s : s;
@@ -309,6 +283,35 @@ double Flops(const Node& node, std::span<const ValueType> in, std::span<const Va
 }
 
 }  // namespace
+
+Dim Joined(const InferInput& in, const Dim& dim, std::size_t index, std::size_t rank,
+           std::size_t axis) {
+  const Shape* shape = ShapeOfRank(in, index, rank);
+  return shape == nullptr ? dim : MergeDims(*in.node, dim, (*shape)[axis]);
+}
+
+void RequireBlocks(const InferInput& in, std::size_t index, std::size_t rank, std::int64_t parts,
+                   const Dim& hidden) {
+  const Shape* shape = ShapeOfRank(in, index, rank);
+  if (shape == nullptr || !(*shape)[1].known()) return;
+  const std::int64_t size = (*shape)[1].size();
+  if (size % parts == 0 && (!hidden.known() || size / parts == hidden.size())) return;
+  RejectNode(*in.node, "axis 1 of input " + std::to_string(index) + " must be " +
+                           std::to_string(parts) + " times the hidden size" +
+                           (hidden.known() ? " " + std::to_string(hidden.size()) : "") + ", not " +
+                           std::to_string(size));
+}
+
+std::size_t StepsOf(const Node& node, const Tensor* lengths, std::size_t sample,
+                    std::size_t steps) {
+  if (lengths == nullptr) return steps;
+  const std::int32_t length = lengths->Values<std::int32_t>()[sample];
+  if (length < 0 || static_cast<std::size_t>(length) > steps) {
+    RejectNode(node, "sequence length " + std::to_string(length) + " must be between 0 and " +
+                         std::to_string(steps));
+  }
+  return static_cast<std::size_t>(length);
+}
 
 void RegisterRecurrentOps(OpRegistry& ops) {
   for (const bool gru : {true, false}) {

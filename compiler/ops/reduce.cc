@@ -200,14 +200,20 @@ void ReduceInto(const Node& node, const Tensor& x, const Dims& kept, Tensor& y) 
   }
 }
 
+/// Returns the dims of x with size 1 along the reduced axes.
+Dims KeptDims(const Node& node, EvalInputs inputs) {
+  Dims kept = inputs[0]->dims();
+  const auto axes = AxesOf(InferInputOf(node, inputs), kept.size());
+  for (const std::size_t axis : *axes) kept[axis] = 1;
+  return kept;
+}
+
 /// Computes ReduceMax or ReduceMin; of booleans, 1 is the larger one.
 template <class Step>
 std::vector<Tensor> EvalExtreme(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferExtreme, node, inputs);
   const Tensor& x = *inputs[0];
-  Dims kept = x.dims();
-  const auto axes = AxesOf(InferInputOf(node, inputs), kept.size());
-  for (const std::size_t axis : *axes) kept[axis] = 1;
+  const Dims kept = KeptDims(node, inputs);
   const bool truth = x.dtype() == DType::kBool;
   WithNumber(node, truth ? DType::kU8 : x.dtype(),
              [&]<class T>() { ReduceInto<Step, T>(node, x, kept, outputs[0]); });
@@ -223,9 +229,7 @@ template <class Step>
 std::vector<Tensor> EvalReduce(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferReduce, node, inputs);
   const Tensor& x = *inputs[0];
-  Dims kept = x.dims();
-  const auto axes = AxesOf(InferInputOf(node, inputs), kept.size());
-  for (const std::size_t axis : *axes) kept[axis] = 1;
+  const Dims kept = KeptDims(node, inputs);
   WithSummand(node, x.dtype(), [&]<class T>() { ReduceInto<Step, T>(node, x, kept, outputs[0]); });
   return outputs;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -16,6 +15,7 @@
 #include "compiler/import/onnx/lift.h"
 #include "compiler/import/onnx/operator_sets.h"
 #include "compiler/import/onnx/order.h"
+#include "compiler/import/onnx/reads.h"
 #include "compiler/import/onnx/rename.h"
 #include "compiler/import/onnx/small_values.h"
 #include "compiler/import/onnx/tensor_proto.h"
@@ -39,7 +39,6 @@ struct FileNode {
 
 using Names = std::set<std::string>;
 using DeclaredTypes = std::map<std::string, ValueType>;  ///< by value
-using Reads = std::map<std::string, int>;                ///< by value
 
 void CheckName(const std::string& name, const std::string& what, const ImportLimits& limits) {
   if (name.empty()) throw UserError(what + " has no name");
@@ -114,8 +113,9 @@ void CheckUnseen(const std::string& name, const Graph& graph, const Names& left_
   }
 }
 
-void AddInitializers(const onnx::GraphProto& proto, const ImportOptions& options, Graph& graph) {
-  std::uint64_t external_bytes = 0;
+/// `external_bytes` counts those of all graphs of the model.
+void AddInitializers(const onnx::GraphProto& proto, const ImportOptions& options,
+                     std::uint64_t& external_bytes, Graph& graph) {
   for (const auto& initializer : proto.initializer()) {
     CheckName(initializer.name(), "initializer", options.limits);
     const std::string what = "initializer " + QuoteForeign(initializer.name());
@@ -157,28 +157,6 @@ bool IsIf(const onnx::NodeProto& node) {
 
 bool IsConstantNode(const onnx::NodeProto& node) {
   return node.op_type() == "Constant" && IsOnnxDomain(node.domain());
-}
-
-/// Calls `visit` with the names of all values that a node reads, and that graphs nested in it read
-/// or give, be they their own or of the graph around them.
-void ForEachRead(const onnx::NodeProto& node,
-                 const std::function<void(const std::string&)>& visit) {
-  for (const std::string& name : node.input()) visit(name);
-  const auto nested = [&](const onnx::GraphProto& graph) {
-    for (const auto& inner : graph.node()) ForEachRead(inner, visit);
-    for (const auto& output : graph.output()) visit(output.name());
-  };
-  for (const auto& attribute : node.attribute()) {
-    if (attribute.has_g()) nested(attribute.g());
-    for (const auto& graph : attribute.graphs()) nested(graph);
-  }
-}
-
-void CountReads(const onnx::GraphProto& proto, Reads& reads) {
-  for (const auto& node : proto.node()) {
-    ForEachRead(node, [&](const std::string& name) { ++reads[name]; });
-  }
-  for (const auto& output : proto.output()) ++reads[output.name()];
 }
 
 /// Returns whether to drop an optional output because it has no readers: exporters list such
@@ -327,7 +305,7 @@ class Reader {
   Graph Read(const onnx::GraphProto& proto) {
     CheckSizes(proto, source_.options.limits);
     const DeclaredTypes types = ReadDeclaredTypes(proto, source_.options.limits);
-    AddInitializers(proto, source_.options, graph_);
+    AddInitializers(proto, source_.options, external_bytes_, graph_);
     AddInputs(proto, types, graph_);
     if (source_.options.set_inputs) source_.options.set_inputs(graph_);
     ReadNodes(proto, types);
@@ -455,7 +433,7 @@ class Reader {
     onnx::GraphProto branch = proto;
     MakeNamesUnique(file.name + (truth ? ".then" : ".else"), value_names_, branch);
     const DeclaredTypes types = ReadDeclaredTypes(branch, source_.options.limits);
-    AddInitializers(branch, source_.options, graph_);
+    AddInitializers(branch, source_.options, external_bytes_, graph_);
     ReadNodes(branch, types);
     std::vector<std::string> outputs;
     for (const auto& output : branch.output()) {
@@ -497,6 +475,7 @@ class Reader {
   Names taken_;             ///< names of nodes
   ValueNames value_names_;  ///< of the file, and those made for branches
   Reads reads_;
+  std::uint64_t external_bytes_ = 0;
   SmallValues small_values_{graph_};
 };
 

@@ -36,9 +36,9 @@ struct ImportOptions {
   std::function<void(Graph&)> set_inputs = {};
 };
 
-/// Imports an ONNX model of operator set 1 to 27 and IR version 3 to 14, or of a newer set that has
-/// changed none of its operators. The graph uses operator set 17; other forms are converted, or
-/// rejected if set 17 cannot express them. `Constant` nodes
+/// Imports an ONNX model of operator set 1 to 27 and IR version 3 to 14, or of a newer one, up to
+/// ListedOpset of operator_sets.h, that has changed none of its operators. The graph uses operator
+/// set 17; other forms are converted, or rejected if set 17 cannot express them. `Constant` nodes
 /// become constants, `Dropout` becomes `Identity`. Functions of the model are inlined. Of an `If`
 /// whose condition follows from known sizes and constants, the branch that runs is read; else both,
 /// whose outputs must have one type, run and `Where` chooses. Nodes are in topological order, and

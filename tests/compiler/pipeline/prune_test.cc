@@ -252,6 +252,31 @@ TEST(PruneScoreByCalibration, SeesWhatIsRedundant) {
   for (const double score : energy.of_unit) EXPECT_GT(score, 0);
 }
 
+TEST(PruneScoreByCalibration, TakesUnitsWhoseReadersNeverVaryForFree) {
+  // The bias keeps the second Relu at 0 on all samples.
+  Graph graph = ParseGraph(R"(graph main {
+    input %x : f32[n,4,6,6]
+    const %w1 : f32[6,4,1,1] = random 1
+    const %b1 : f32[6] = splat -1e6
+    const %w2 : f32[5,6,1,1] = random 2
+    const %wy : f32[3,5] = random 3
+    %a = Conv(%x, %w1, %b1) @dead
+    %r = Relu(%a) @act
+    %b = Conv(%r, %w2) @conv2
+    %p = GlobalAveragePool(%b) @pool
+    %f = Flatten(%p) @flat
+    %y = Gemm(%f, %wy) @fc {transB = 1}
+    output %y
+  })");
+  InferTypes(graph);
+  const PruneSpace space(graph);
+  const UnitScores obs = ScoreByCalibration(graph, space, ScoreMethod::kObs,
+                                            TensorSamples(Samples(16, 1)), {}, Targets());
+  EXPECT_TRUE(obs.by_weights.empty());
+  const PruneGroup& dead = *space.Find("dead");
+  for (std::size_t i = 0; i < dead.units; ++i) EXPECT_EQ(obs.of_unit[dead.first_unit + i], 0);
+}
+
 /// Mean cross entropy of rows of classes; with the largest of `likely` where there are no labels.
 double CrossEntropy(const Tensor& logits, const Tensor& likely, const std::vector<int>& labels) {
   const auto classes = static_cast<std::size_t>(logits.dims().back());

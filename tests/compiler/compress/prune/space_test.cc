@@ -217,6 +217,17 @@ const std::vector<Case> kCases = {
      "conv1: 6 units of 1 [conv1]\nconv3: 7 units of 1 [conv3]\n"
      "conv2 fixed: 'soft' (Softmax) mixes all entries of this axis\n" +
          std::string(kOut)},
+    {"groups_of_a_norm_go_whole",
+     "  const %w1 : f32[8,4,1,1] = random 1\n  const %b1 : f32[8] = random 2\n"
+     "  const %ones : f32[4] = random 3\n  const %zeros : f32[4] = random 4\n"
+     "  const %in : i64[3] = [0, 4, -1]\n  const %out : i64[4] = [0, 8, 6, 6]\n"
+     "  const %s : f32[8,1,1] = random 5\n  const %o : f32[8,1,1] = random 6\n"
+     "  const %w2 : f32[5,8,1,1] = random 7\n  const %wy : f32[3,5] = random 8\n"
+     "  %a = Conv(%x, %w1, %b1) @conv1\n  %r = Reshape(%a, %in) @split\n"
+     "  %i = InstanceNormalization(%r, %ones, %zeros) @norm\n  %u = Reshape(%i, %out) @join\n"
+     "  %m = Mul(%u, %s) @scale\n  %d = Add(%m, %o) @shift\n  %last = Conv(%d, %w2) @conv2\n" +
+         std::string(kHead),
+     "conv1: 4 units of 2 [conv1]\nconv2: 5 units of 1 [conv2]\n" + std::string(kOut)},
     {"unknown_operators_stay",
      "  const %w1 : f32[8,4,1,1] = random 1\n  const %wy : f32[3,2] = random 4\n"
      "  %a = Conv(%x, %w1) @conv1\n  %last = DepthToSpace(%a) @shuffle {blocksize = 2}\n" +
