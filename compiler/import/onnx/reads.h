@@ -19,6 +19,6 @@ using Reads = std::map<std::string, int>;
 void ForEachRead(const onnx::NodeProto& node, const std::function<void(const std::string&)>& visit);
 
 /// Adds the reads of a graph and of what is nested in it.
-void CountReads(const onnx::GraphProto& graph, Reads& reads);
+void CountReads(const onnx::GraphProto& proto, Reads& reads);
 
 }  // namespace msc::detail
