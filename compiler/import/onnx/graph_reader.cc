@@ -151,6 +151,11 @@ bool IsOnnxDomain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
 }
 
+/// Returns the name by which rules know a domain.
+std::string DomainOf(const onnx::NodeProto& node) {
+  return IsOnnxDomain(node.domain()) ? std::string() : node.domain();
+}
+
 bool IsIf(const onnx::NodeProto& node) {
   return node.op_type() == "If" && IsOnnxDomain(node.domain());
 }
@@ -163,12 +168,10 @@ bool IsConstantNode(const onnx::NodeProto& node) {
 /// outputs anyway, and a target may support the node only without them.
 bool IsLeftOut(const onnx::NodeProto& node, std::size_t output, const Reads& reads,
                const OpRegistry& ops) {
-  if (!IsOnnxDomain(node.domain()) || reads.contains(node.output(static_cast<int>(output)))) {
-    return false;
-  }
+  if (reads.contains(node.output(static_cast<int>(output)))) return false;
   // Older sets list four more outputs, for training. Operators that become others have one that is
   // not optional.
-  const OpDef* op = ops.Find("", node.op_type());
+  const OpDef* op = ops.Find(DomainOf(node), node.op_type());
   if (node.op_type() == "BatchNormalization" || op == nullptr) return output > 0 && !IsIf(node);
   return op->max_outputs != OpDef::kVariadic && output >= op->min_outputs &&
          output < op->max_outputs;
@@ -233,11 +236,12 @@ std::vector<std::size_t> OrderOf(const std::vector<FileNode>& nodes,
 }
 
 /// Returns whether the operator has a schema under this name, or a rule may rename it.
-bool IsLiftedOrKnown(const std::string& op, const OpRegistry& ops) {
-  if (ops.Find("", op) != nullptr) return true;
+bool IsLiftedOrKnown(const onnx::NodeProto& node, const OpRegistry& ops) {
+  const std::string domain = DomainOf(node);
+  if (domain.empty() && ops.Find("", node.op_type()) != nullptr) return true;
   for (const auto family : AllLifts()) {
     for (const LiftRule& rule : family) {
-      if (rule.op == op) return true;
+      if (rule.op == node.op_type() && rule.domain == domain) return true;
     }
   }
   return false;
@@ -246,7 +250,7 @@ bool IsLiftedOrKnown(const std::string& op, const OpRegistry& ops) {
 /// Rejects an operator that a set newer than those that are read has added or changed.
 void CheckUnchanged(const FileNode& node) {
   const std::string& op = node.proto.op_type();
-  if (LastChangeOf(op, node.opset) <= kNewestOpset) return;
+  if (!IsOnnxDomain(node.proto.domain()) || LastChangeOf(op, node.opset) <= kNewestOpset) return;
   throw UserError(node.Where() + ": has changed since operator set " +
                   std::to_string(kNewestOpset) +
                   ", the newest that is read: export the model with that one");
@@ -258,7 +262,7 @@ PendingNode ReadNode(const FileNode& file, const Names& left_out, const ImportOp
   PendingNode node{.position = file.position,
                    .name = file.name,
                    .op = proto.op_type(),
-                   .domain = IsOnnxDomain(proto.domain()) ? "" : proto.domain(),
+                   .domain = DomainOf(proto),
                    .inputs = {proto.input().begin(), proto.input().end()},
                    .outputs = {proto.output().begin(), proto.output().end()},
                    .attrs = {}};
@@ -328,9 +332,7 @@ class Reader {
       }
       // Check this before the attributes: for an unknown operator, its name is the better error
       // message.
-      if (!IsOnnxDomain(node.proto.domain()) || !IsLiftedOrKnown(node.proto.op_type(), ops_)) {
-        RejectOperator(node);
-      }
+      if (!IsLiftedOrKnown(node.proto, ops_)) RejectOperator(node);
       CheckUnchanged(node);
       Lift lift{.node = ReadNode(node, outputs.left_out, options, graph_),
                 .opset = source_.opset,

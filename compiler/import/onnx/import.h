@@ -46,7 +46,7 @@ struct ImportOptions {
 /// ("Conv_12"). Types are inferred and the graph is verified. Initializers that are also graph
 /// inputs become constants. Metadata: "onnx.ir_version", "onnx.opset", "onnx.producer_name",
 /// "onnx.producer_version", "onnx.domain", "onnx.model_version", and the model's own properties
-/// under their keys.
+/// under their keys. Operators of ONNX Runtime's domain com.microsoft are converted, too.
 ///
 /// Safe for untrusted files: throws UserError, which names the file and the place (for an operator
 /// that compiler/ops does not have: node position, node name, operator, domain, operator set).

@@ -10,7 +10,8 @@ namespace msc::detail {
 
 void Lift::Reject(const std::string& why) const {
   throw UserError("node " + std::to_string(node.position) + " " + QuoteForeign(node.name) + " (" +
-                  node.op + ", operator set " + std::to_string(opset) + "): " + why);
+                  (node.domain.empty() ? node.op : node.domain + "." + node.op) +
+                  ", operator set " + std::to_string(opset) + "): " + why);
 }
 
 bool Lift::HasInput(std::size_t index) const {
@@ -77,20 +78,26 @@ std::string Lift::NewValue(std::string_view what) {
   return name;
 }
 
-std::array<std::span<const LiftRule>, 8> AllLifts() {
-  return {ElementwiseLifts(), NormLifts(),      ShapeLifts(),  NewerLifts(),
-          ComposedLifts(),    AttentionLifts(), EinsumLifts(), SignalLifts()};
+std::array<std::span<const LiftRule>, 12> AllLifts() {
+  return {ElementwiseLifts(),   NormLifts(),
+          ShapeLifts(),         NewerLifts(),
+          ComposedLifts(),      AttentionLifts(),
+          EinsumLifts(),        SignalLifts(),
+          MicrosoftLifts(),     MicrosoftAttentionLifts(),
+          MicrosoftNormLifts(), MicrosoftQuantizedLifts()};
 }
 
 void LiftNode(Lift& lift) {
-  if (!lift.node.domain.empty()) return;
   const std::string op = lift.node.op;
-  if (lift.opset < 7) LiftOldest(lift);
+  const std::string domain = lift.node.domain;
+  if (domain.empty() && lift.opset < 7) LiftOldest(lift);
   for (const auto family : AllLifts()) {
     for (const LiftRule& rule : family) {
-      if (rule.op == op && rule.since <= lift.opset && lift.opset < rule.until) rule.apply(lift);
+      const bool in_set = rule.since <= lift.opset && lift.opset < rule.until;
+      if (rule.op == op && rule.domain == domain && in_set) rule.apply(lift);
     }
   }
+  lift.node.domain.clear();
 }
 
 }  // namespace msc::detail

@@ -25,6 +25,9 @@ struct PendingNode {
   AttrMap attrs;
 };
 
+/// The domain of operators that ONNX Runtime adds to those of ONNX. It has only ever had version 1.
+inline constexpr std::string_view kMicrosoftDomain = "com.microsoft";
+
 /// State of the conversion of one node from `opset`, older or newer, to operator set 17. `graph`
 /// has every value that the node reads, with its type as far as inference knows it, and all other
 /// value names.
@@ -69,12 +72,14 @@ extern template std::vector<float> Lift::Take(std::string_view, std::vector<floa
 /// LiftRule::until of operators that no later set has changed.
 inline constexpr std::int64_t kNoEnd = 1000;
 
-/// Conversion of `op` from the operator sets in [since, until) to operator set 17.
+/// Conversion of `op` from the operator sets in [since, until) to operator set 17. The sets are
+/// those of ai.onnx, whatever the domain of the operator; "" is that of ai.onnx.
 struct LiftRule {
   std::string_view op;
   std::int64_t until;
   void (*apply)(Lift&);
   std::int64_t since = 1;
+  std::string_view domain = {};
 };
 
 /// Return the rules, one file per family.
@@ -86,15 +91,20 @@ struct LiftRule {
 [[nodiscard]] std::span<const LiftRule> AttentionLifts();  ///< one more of these
 [[nodiscard]] std::span<const LiftRule> EinsumLifts();     ///< and another
 [[nodiscard]] std::span<const LiftRule> SignalLifts();
+[[nodiscard]] std::span<const LiftRule> MicrosoftLifts();  ///< of kMicrosoftDomain, and the next
+[[nodiscard]] std::span<const LiftRule> MicrosoftAttentionLifts();
+[[nodiscard]] std::span<const LiftRule> MicrosoftNormLifts();
+[[nodiscard]] std::span<const LiftRule> MicrosoftQuantizedLifts();
 /// Returns the rules of all families.
-[[nodiscard]] std::array<std::span<const LiftRule>, 8> AllLifts();
+[[nodiscard]] std::array<std::span<const LiftRule>, 12> AllLifts();
 
 /// Converts features of sets 1 to 6 that set 7 removed: explicit broadcasting and training
 /// attributes.
 void LiftOldest(Lift& lift);
 
-/// Applies every rule for the node's operator and set, in order. An operator without a rule has the
-/// same semantics in all sets. Source: ONNX Changelog, operator sets 1 to 27.
+/// Applies every rule for the node's operator, domain and set, in order. An operator of ai.onnx
+/// without a rule has the same semantics in all sets. Afterwards, the node is one of ai.onnx.
+/// Sources: ONNX Changelog, operator sets 1 to 27; schemas of ONNX Runtime 1.31.
 void LiftNode(Lift& lift);
 
 }  // namespace msc::detail

@@ -1,3 +1,5 @@
+#include "compiler/import/onnx/lift_composed.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -45,16 +47,11 @@ bool IsNarrowFloat(DType dtype) {
   return dtype == DType::kF16 || dtype == DType::kBF16;
 }
 
-/// Returns x * sigmoid(alpha * x).
+/// Converts Swish: x * sigmoid(alpha * x).
 void LiftSwish(Lift& lift) {
   const float alpha = lift.Take("alpha", 1.0F);
-  const std::string x = lift.Input(0);
   Steps steps(lift);
-  std::string scaled = x;
-  if (alpha != 1.0F) {
-    scaled = steps.Add("Mul", {x, steps.Number(alpha, lift.InputType(0).dtype, "alpha")}, "scaled");
-  }
-  steps.End("Mul", {x, steps.Add("Sigmoid", {scaled}, "gate")});
+  EndSwish(steps, lift.Input(0), lift.InputType(0).dtype, alpha);
 }
 
 void LiftMish(Lift& lift) {
@@ -66,25 +63,10 @@ void LiftMish(Lift& lift) {
 void LiftGelu(Lift& lift) {
   const std::string form = lift.Take("approximate", std::string("none"));
   if (form != "none" && form != "tanh") lift.Reject("approximate cannot be '" + form + "'");
-  const DType dtype = lift.InputType(0).dtype;
-  const std::string x = lift.Input(0);
   Steps steps(lift);
-  const auto number = [&](double value, const char* what) {
-    return steps.Number(value, dtype, what);
-  };
-  std::string gate;
-  if (form == "none") {
-    gate = steps.Add("Erf", {steps.Add("Div", {x, number(std::numbers::sqrt2, "root")}, "scaled")},
-                     "erf");
-  } else {
-    const std::string cube = steps.Add("Pow", {x, number(3.0, "three")}, "cube");
-    const std::string part = steps.Add("Mul", {cube, number(0.044715, "cubic")}, "part");
-    const std::string sum = steps.Add("Add", {x, part}, "sum");
-    const double root = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    gate = steps.Add("Tanh", {steps.Add("Mul", {sum, number(root, "root")}, "scaled")}, "tanh");
-  }
-  const std::string above = steps.Add("Add", {gate, number(1.0, "one")}, "above");
-  steps.End("Mul", {steps.Add("Mul", {x, above}, "product"), number(0.5, "half")});
+  const auto factors = GeluFactors(steps, lift.Input(0), lift.InputType(0).dtype,
+                                   form == "none" ? GeluForm::kExact : GeluForm::kTanh);
+  steps.End("Mul", {factors.begin(), factors.end()});
 }
 
 /// Returns x + bias below -lambd, x - bias above lambd, and 0 between.
@@ -208,31 +190,16 @@ void LiftGroupNormalization(Lift& lift) {
   steps.End("Add", {steps.Add("Mul", {back, scale}, "scaled"), bias});
 }
 
-/// Expands RMSNormalization: x / sqrt(mean(x^2) + epsilon) * scale.
 void LiftRmsNormalization(Lift& lift) {
-  const float epsilon = lift.Take("epsilon", 1e-5F);
-  std::int64_t axis = lift.Take("axis", std::int64_t{-1});
-  const bool in_f32 = lift.Take("stash_type", kOnnxF32) == kOnnxF32;
-  const ValueType type = lift.InputType(0);
-  const std::int64_t rank = RankOf(lift, 0);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank || lift.node.inputs.size() != 2) {
-    lift.Reject("needs an input with this axis, and a scale");
-  }
-  Ints axes(static_cast<std::size_t>(rank - axis));
-  std::iota(axes.begin(), axes.end(), axis);
-  Steps steps(lift);
-  std::string x = lift.node.inputs[0];
-  const bool widened = in_f32 && IsNarrowFloat(type.dtype);
-  if (widened) x = steps.Add("Cast", {x}, "wide", {{"to", kOnnxF32}});
-  const DType dtype = widened ? DType::kF32 : type.dtype;
-  const std::string mean = steps.Add("ReduceMean", {steps.Add("Mul", {x, x}, "square")}, "mean",
-                                     {{"axes", axes}, {"keepdims", std::int64_t{1}}});
-  const std::string root = steps.Add(
-      "Sqrt", {steps.Add("Add", {mean, steps.Number(epsilon, dtype, "epsilon")}, "sum")}, "root");
-  std::string normal = steps.Add("Div", {x, root}, "normal");
-  if (widened) normal = steps.Add("CastLike", {normal, lift.node.inputs[0]}, "narrow");
-  steps.End("Mul", {normal, lift.node.inputs[1]});
+  if (lift.node.inputs.size() != 2) lift.Reject("needs an input and a scale");
+  RmsNormalization norm{
+      .x = lift.Input(0), .type = lift.InputType(0), .scale = lift.Input(1), .inverse = {}};
+  norm.axis = lift.Take("axis", norm.axis);
+  norm.epsilon = lift.Take("epsilon", norm.epsilon);
+  norm.in_f32 = lift.Take("stash_type", kOnnxF32) == kOnnxF32;
+  // Only SimplifiedLayerNormalization, ONNX Runtime's older name, has an output more.
+  if (lift.IsRead(1)) norm.inverse = lift.node.outputs[1];
+  EndRmsNormalization(lift, norm);
 }
 
 /// Expands RotaryEmbedding: rotates pairs of the last axis of X, [batch, heads, tokens, depth] or
@@ -345,7 +312,7 @@ void LiftBatchFirst(Lift& lift) {
   }
 }
 
-constexpr std::array<LiftRule, 13> kRules = {{
+constexpr std::array<LiftRule, 14> kRules = {{
     {"GlobalLpPool", kNoEnd, LiftGlobalLpPool},
     {"GRU", kNoEnd, LiftBatchFirst, 14},
     {"LSTM", kNoEnd, LiftBatchFirst, 14},
@@ -358,10 +325,61 @@ constexpr std::array<LiftRule, 13> kRules = {{
     {"RMSNormalization", kNoEnd, LiftRmsNormalization, 23},
     {"RotaryEmbedding", kNoEnd, LiftRotaryEmbedding, 23},
     {"Shrink", kNoEnd, LiftShrink, 9},
+    {"SimplifiedLayerNormalization", kNoEnd, LiftRmsNormalization},
     {"Swish", kNoEnd, LiftSwish, 24},
 }};
 
 }  // namespace
+
+std::array<std::string, 2> GeluFactors(Steps& steps, const std::string& x, DType dtype,
+                                       GeluForm form) {
+  const auto number = [&](double value, const char* what) {
+    return steps.Number(value, dtype, what);
+  };
+  std::string gate;
+  if (form == GeluForm::kExact) {
+    gate = steps.Add("Erf", {steps.Add("Div", {x, number(std::numbers::sqrt2, "root")}, "scaled")},
+                     "erf");
+  } else {
+    const std::string cube = steps.Add("Pow", {x, number(3.0, "three")}, "cube");
+    const std::string part = steps.Add("Mul", {cube, number(0.044715, "cubic")}, "part");
+    const std::string sum = steps.Add("Add", {x, part}, "sum");
+    const double root = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
+    gate = steps.Add("Tanh", {steps.Add("Mul", {sum, number(root, "root")}, "scaled")}, "tanh");
+  }
+  const std::string above = steps.Add("Add", {gate, number(1.0, "one")}, "above");
+  return {steps.Add("Mul", {x, above}, "product"), number(0.5, "half")};
+}
+
+void EndSwish(Steps& steps, const std::string& x, DType dtype, float alpha) {
+  std::string scaled = x;
+  if (alpha != 1.0F) {
+    scaled = steps.Add("Mul", {x, steps.Number(alpha, dtype, "alpha")}, "scaled");
+  }
+  steps.End("Mul", {x, steps.Add("Sigmoid", {scaled}, "gate")});
+}
+
+void EndRmsNormalization(Lift& lift, const RmsNormalization& norm) {
+  if (!norm.type.shape) lift.Reject("needs an input whose number of axes is known");
+  const auto rank = static_cast<std::int64_t>(norm.type.shape->size());
+  const std::int64_t axis = norm.axis < 0 ? norm.axis + rank : norm.axis;
+  if (axis < 0 || axis >= rank) lift.Reject("needs an input with this axis");
+  Ints axes(static_cast<std::size_t>(rank - axis));
+  std::iota(axes.begin(), axes.end(), axis);
+  Steps steps(lift);
+  std::string x = norm.x;
+  const bool widened = norm.in_f32 && IsNarrowFloat(norm.type.dtype);
+  if (widened) x = steps.Add("Cast", {x}, "wide", {{"to", kOnnxF32}});
+  const DType dtype = widened ? DType::kF32 : norm.type.dtype;
+  const std::string mean = steps.Add("ReduceMean", {steps.Add("Mul", {x, x}, "square")}, "mean",
+                                     {{"axes", axes}, {"keepdims", std::int64_t{1}}});
+  const std::string epsilon = steps.Number(norm.epsilon, dtype, "epsilon");
+  const std::string root = steps.Add("Sqrt", {steps.Add("Add", {mean, epsilon}, "sum")}, "root");
+  if (!norm.inverse.empty()) steps.EndOutput(norm.inverse, "Reciprocal", {root}, "inverse");
+  std::string normal = steps.Add("Div", {x, root}, "normal");
+  if (widened) normal = steps.Add("CastLike", {normal, norm.x}, "narrow");
+  steps.End("Mul", {normal, norm.scale});
+}
 
 std::span<const LiftRule> ComposedLifts() {
   return kRules;
