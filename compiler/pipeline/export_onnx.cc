@@ -6,15 +6,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "compiler/base/error.h"
-#include "compiler/codegen/onnx/export.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/region_precision.h"
 
 namespace msc {
 namespace {
-
-constexpr std::int64_t kNewestOpset = 17;
 
 /// Returns "1 layer" or "3 layers".
 std::string Count(std::size_t count, const std::string& noun) {
@@ -97,14 +93,7 @@ OnnxFile WriteForReader(const ReaderModel& model, const ReaderRules& reader,
   graph.SetMetadata("msc.reader", std::string(reader.name));
   graph.SetMetadata("msc.notes", ToJson(model.notes));  // also over those of an earlier export
   if (opset) return {ExportOnnxBytes(graph, {.opset = *opset}), *opset};
-  for (std::int64_t set = reader.least_opset; set < kNewestOpset; ++set) {
-    try {
-      return {ExportOnnxBytes(graph, {.opset = set}), set};
-    } catch (const UserError&) {
-      // An operator of the model came with a newer set.
-    }
-  }
-  return {ExportOnnxBytes(graph, {.opset = kNewestOpset}), kNewestOpset};
+  return ExportAtOldestSet(graph, {.opset = reader.least_opset});
 }
 
 }  // namespace msc

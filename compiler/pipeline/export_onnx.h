@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/codegen/onnx/export.h"
 #include "compiler/compress/quantize/reader.h"
 #include "compiler/ir/graph.h"
 #include "compiler/strategy/strategy.h"
@@ -23,10 +24,6 @@ struct ReaderModel {
 [[nodiscard]] ReaderModel ModelForReader(const Graph& canonical, const Strategy& strategy,
                                          const ReaderRules& reader);
 
-struct OnnxFile {
-  std::string bytes;
-  std::int64_t opset = 0;
-};
 /// Writes the model as ONNX. If `opset` is missing, uses the oldest operator set, from the reader's
 /// least one on, that has all operators of the model. The model properties "msc.reader" and
 /// "msc.notes" (a JSON list) hold the reader's name and the notes. UserError as ExportOnnxBytes.

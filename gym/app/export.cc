@@ -1,3 +1,5 @@
+#include "compiler/codegen/onnx/export.h"
+
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -6,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "compiler/ops/onnx_sets.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/export_cpp.h"
@@ -99,7 +102,7 @@ void AddExport(CLI::App& app, AppContext& /*context*/) {
   command
       ->add_option("--opset", options->opset,
                    "ONNX opset; default: the oldest from 13 on that has the model's operators")
-      ->check(CLI::Range(7, 17));
+      ->check(CLI::Range(kOldestWrittenOpset, kNewestOpset));
   command
       ->add_option("--isa", options->isas,
                    "cpp: instruction sets to write kernels for; the package selects one at run "

@@ -259,7 +259,7 @@ class Pruner {
     if (!options_.masked.empty()) {
       Graph masked = graph_;
       MaskPrunePlan(strategy_.prune, masked);
-      ExportOnnx(masked, options_.masked);
+      WriteFileAtomic(options_.masked, ExportAtOldestSet(masked).bytes);
     }
     line_.Show("[measure]");
     report.summary = Summarize(made, context);

@@ -9,17 +9,18 @@ import e2e
 IMAGES = 200
 # Of 200 images, the share that each pair of runtimes must give one class. Measured: 1.0.
 LEAST_ALIKE = 0.98
+NEWER_SETS = ("21", "25")
 
 # Prints, by file: the classes of the images, and what the runtime made of the convolutions.
 IN_RUNTIMES = """
 import gzip, json, sys, tempfile
 import numpy as np, onnx, onnxruntime, openvino
-folder, images, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+folder, images, count, files = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4:]
 with gzip.open(images) as file:
     pixels = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 1, 28, 28)[:count]
 batch = ((pixels / 255 - 0.286) / 0.353).astype(np.float32)
 found = {}
-for name in ("any", "onnxruntime"):
+for name in files:
     settings = onnxruntime.SessionOptions()
     settings.log_severity_level = 3
     with tempfile.NamedTemporaryFile(suffix=".onnx") as optimized:
@@ -77,15 +78,19 @@ class ExportForReaders(e2e.ShippedModelTest):
             self.skipTest("scripts/setup --peers has made no environment 'peers'")
         for reader in ("any", "onnxruntime", "openvino"):
             self.export(reader)
+        newer = {f"onnxruntime at {opset}": opset for opset in NEWER_SETS}
+        for name, opset in newer.items():
+            self.succeed("export", self.model, "--strategy", self.plan, "--for", "onnxruntime", "--opset", opset, "--out",
+                         self.at(f"{name}.onnx"))
         images = e2e.small_config()["quality"]["data"]["images"]
-        done = subprocess.run([python, "-c", IN_RUNTIMES, self.folder, images, str(IMAGES)], capture_output=True,
-                              text=True, check=False, timeout=e2e.DEADLINE_S)
+        done = subprocess.run([python, "-c", IN_RUNTIMES, self.folder, images, str(IMAGES), "any", "onnxruntime", *newer],
+                              capture_output=True, text=True, check=False, timeout=e2e.DEADLINE_S)
         self.assertEqual(done.returncode, 0, done.stderr)
         found = json.loads(done.stdout)
-        ours = found["onnxruntime"]["ops"]
-        self.assertEqual([op for op in ours if op in ("Conv", "FusedConv", "Gemm", "FusedGemm")], [], ours)
-        self.assertEqual(ours.count("QLinearConv"), 13)
-        self.assertEqual(ours.count("QLinearAdd"), 4)
+        for name in ("onnxruntime", *newer):
+            ours = found[name]["ops"]
+            self.assertEqual([op for op in ours if op in ("Conv", "FusedConv", "Gemm", "FusedGemm")], [], (name, ours))
+            self.assertEqual((ours.count("QLinearConv"), ours.count("QLinearAdd")), (13, 4), name)
         self.assertEqual(set(found["openvino"]["convolutions"]) - {"u8", "i8"}, set())
         for reader, one in found.items():
             for other in found.values():

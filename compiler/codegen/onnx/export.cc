@@ -10,7 +10,9 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/codegen/onnx/forms.h"
 #include "compiler/codegen/onnx/lower.h"
+#include "compiler/codegen/onnx/raise.h"
 #include "compiler/codegen/onnx/schema.h"
 #include "compiler/codegen/onnx/widen.h"
 #include "compiler/ir/sample_axes.h"
@@ -19,15 +21,6 @@ namespace msc {
 namespace {
 
 constexpr std::string_view kReserved = "onnx.";
-
-/// Returns the IR version that came with an operator set; at least 4, because earlier versions
-/// require weights to be graph inputs.
-std::int64_t IrVersion(std::int64_t opset) {
-  if (opset <= 9) return 4;
-  if (opset == 10) return 5;
-  if (opset == 11) return 6;
-  return opset <= 14 ? 7 : 8;
-}
 
 void WriteTensor(const Tensor& tensor, onnx::TensorProto& proto) {
   // Enumerators of DType equal the numbers of TensorProto.DataType.
@@ -130,6 +123,7 @@ class GraphWriter {
                   "' are not ONNX; export the graph from before fusion");
     }
     detail::LowerNode(node);
+    detail::RaiseNode(node);
     detail::CheckSchema(node);
     for (const detail::OutStep& step : node.before) WriteStep(step);
     for (const auto& [name, tensor] : node.constants) {
@@ -207,9 +201,10 @@ std::string ToJson(const std::vector<std::string>& names) {
 }  // namespace
 
 std::string ExportOnnxBytes(const Graph& graph, const ExportOptions& options) {
-  if (options.opset < 7 || options.opset > 17) {
-    throw UserError("cannot export operator set " + std::to_string(options.opset) +
-                    "; sets 7 to 17 are written");
+  if (options.opset < kOldestWrittenOpset || options.opset > kNewestOpset) {
+    throw UserError("cannot export operator set " + std::to_string(options.opset) + "; sets " +
+                    std::to_string(kOldestWrittenOpset) + " to " + std::to_string(kNewestOpset) +
+                    " are written");
   }
   Graph written = graph;
   if (options.bf16 == Bf16Export::kAsF32) {
@@ -217,7 +212,7 @@ std::string ExportOnnxBytes(const Graph& graph, const ExportOptions& options) {
     if (!layers.empty()) written.SetMetadata("msc.bf16_layers", ToJson(layers));
   }
   onnx::ModelProto model;
-  model.set_ir_version(IrVersion(options.opset));
+  model.set_ir_version(detail::IrVersionOf(options.opset));
   onnx::OperatorSetIdProto& set = *model.add_opset_import();
   set.set_domain("");
   set.set_version(options.opset);
@@ -234,6 +229,18 @@ std::string ExportOnnxBytes(const Graph& graph, const ExportOptions& options) {
 
 void ExportOnnx(const Graph& graph, const std::string& path, const ExportOptions& options) {
   WriteFileAtomic(path, ExportOnnxBytes(graph, options));
+}
+
+OnnxFile ExportAtOldestSet(const Graph& graph, const ExportOptions& options) {
+  ExportOptions tried = options;
+  for (; tried.opset < kNewestOpset; ++tried.opset) {
+    try {
+      return {ExportOnnxBytes(graph, tried), tried.opset};
+    } catch (const detail::SetCannotExpress&) {
+      // A newer set may have what is missing.
+    }
+  }
+  return {ExportOnnxBytes(graph, tried), tried.opset};
 }
 
 }  // namespace msc

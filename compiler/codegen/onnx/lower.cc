@@ -4,7 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "compiler/base/error.h"
 #include "compiler/ops/lstm.h"
 
 namespace msc::detail {
@@ -260,6 +259,16 @@ void RejectSymmetric(OutNode& node) {
   }
 }
 
+/// Makes the axis of DFT an attribute, as it is before set 20.
+void LowerDft(OutNode& node) {
+  if (const TensorPtr axis = ConstantInput(node, 2)) {
+    if (axis->dtype() != DType::kI64 || axis->size() != 1) node.Reject("its axis must be one i64");
+    node.attrs["axis"] = axis->Values<std::int64_t>()[0];
+  }
+  KeepInputs(node, 2);
+  if (node.inputs.back().empty()) node.inputs.pop_back();
+}
+
 void RejectVolumes(OutNode& node) {
   const auto& shape = node.graph.type(node.node().inputs[0]).shape;
   if (!shape || shape->size() != 4) node.Reject("only images have an older form");
@@ -280,20 +289,21 @@ struct LowerRule {
 };
 
 constexpr std::int64_t kEverySet = 1000;
-constexpr std::array<LowerRule, 40> kRules = {{
+constexpr std::array<LowerRule, 41> kRules = {{
     {"Clip", 11, LowerClip},
+    {"DFT", 20, LowerDft},
     {"DequantizeLinear", 13, LowerQuantize},
     {"Dropout", 12, LowerDropout},
     {"GRU", kEverySet, WriteHiddenSize},
     {"Gemm", 11, LowerGemm},
-    {"GridSample", kEverySet, RejectVolumes},
+    {"GridSample", 20, RejectVolumes},
     {"Hardmax", 13, LowerSoftmax},
     {"LSTM", kEverySet, WriteHiddenSize},
     {"LogSoftmax", 13, LowerSoftmax},
     {"Max", 8, RejectStretching},
     {"Mean", 8, LowerSum},
     {"Min", 8, RejectStretching},
-    {"Pad", kEverySet, RejectWrap},
+    {"Pad", 19, RejectWrap},
     {"Pad", 11, LowerPad},
     {"QuantizeLinear", 13, LowerQuantize},
     {"RNN", kEverySet, WriteHiddenSize},
@@ -307,7 +317,7 @@ constexpr std::array<LowerRule, 40> kRules = {{
     {"ReduceProd", 18, LowerReduce},
     {"ReduceSum", 13, LowerAxes},
     {"ReduceSumSquare", 18, LowerReduce},
-    {"Resize", kEverySet, RejectSymmetric},
+    {"Resize", 19, RejectSymmetric},
     {"Resize", 13, LowerResize},
     {"RoiAlign", 16, LowerRoiAlign},
     {"STFT", kEverySet, WriteOnesided},
@@ -348,8 +358,9 @@ void CountAxesFromFront(OutNode& node) {
 }  // namespace
 
 void OutNode::Reject(const std::string& why) const {
-  throw UserError("node '" + node().name + "' (" + node().op +
-                  ") cannot be exported at operator set " + std::to_string(opset) + ": " + why);
+  throw SetCannotExpress("node '" + node().name + "' (" + node().op +
+                         ") cannot be exported at operator set " + std::to_string(opset) + ": " +
+                         why);
 }
 
 std::string OutNode::AddConstant(const std::string& what, Tensor tensor) {

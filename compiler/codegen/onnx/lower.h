@@ -5,9 +5,16 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/base/error.h"
 #include "compiler/ir/graph.h"
 
 namespace msc::detail {
+
+/// Says that an operator set cannot express a node; a newer one may.
+class SetCannotExpress : public UserError {
+ public:
+  using UserError::UserError;
+};
 
 /// A node without attributes and with one output, which an older set needs in front of another
 /// node.
@@ -33,14 +40,15 @@ struct OutNode {
   [[nodiscard]] const Node& node() const { return graph.node(id); }
   /// Adds a constant named after the node and `what`; returns its name.
   std::string AddConstant(const std::string& what, Tensor tensor);
-  /// Throws UserError: the operator set cannot express this node because of `why`.
+  /// Throws SetCannotExpress: the operator set cannot express this node because of `why`.
   [[noreturn]] void Reject(const std::string& why) const;
 };
 
 [[nodiscard]] OutNode MakeOutNode(const Graph& graph, NodeId id, std::int64_t opset);
 
-/// Converts a node of operator set 17 to the form of `node.opset`. Throws UserError if inputs that
-/// were attributes in that set are not constant. Source: ONNX Changelog.
+/// Converts a node of the graph to the form of `node.opset`, if that set has an older one. Throws
+/// SetCannotExpress if inputs that were attributes in that set are not constant. Source: ONNX
+/// Changelog.
 void LowerNode(OutNode& node);
 
 }  // namespace msc::detail

@@ -1,28 +1,17 @@
 #include "compiler/codegen/onnx/schema.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <onnx/defs/schema.h>
-
+#include "compiler/codegen/onnx/forms.h"
 #include "compiler/ops/op.h"
 
 namespace msc::detail {
 namespace {
-
-std::string_view OnnxName(DType dtype) {
-  // The names follow the order of the enumerators.
-  constexpr auto kNames = std::to_array<std::string_view>(
-      {"", "tensor(float)", "tensor(uint8)", "tensor(int8)", "tensor(uint16)", "tensor(int16)",
-       "tensor(int32)", "tensor(int64)", "tensor(string)", "tensor(bool)", "tensor(float16)",
-       "tensor(double)", "tensor(uint32)", "tensor(uint64)", "tensor(complex64)",
-       "tensor(complex128)", "tensor(bfloat16)"});
-  return kNames.at(static_cast<std::size_t>(dtype));
-}
 
 /// Returns whether `attr` equals its default in the schema of compiler/ops.
 bool IsOtherwise(const Node& node, const std::string& name, const Attr& attr) {
@@ -33,9 +22,9 @@ bool IsOtherwise(const Node& node, const std::string& name, const Attr& attr) {
   return spec != op->attrs.end() && !spec->required && SameAttr(spec->otherwise, attr);
 }
 
-void CheckAttrs(OutNode& node, const onnx::OpSchema& schema) {
+void CheckAttrs(OutNode& node, const OperatorForm& form) {
   for (auto it = node.attrs.begin(); it != node.attrs.end();) {
-    if (schema.attributes().count(it->first) > 0) {
+    if (form.attrs.contains(it->first)) {
       ++it;
     } else if (IsOtherwise(node.node(), it->first, it->second)) {
       it = node.attrs.erase(it);
@@ -43,32 +32,31 @@ void CheckAttrs(OutNode& node, const onnx::OpSchema& schema) {
       node.Reject("attribute '" + it->first + "' does not exist there");
     }
   }
-  for (const auto& [name, attribute] : schema.attributes()) {
-    if (attribute.required && !node.attrs.contains(name)) {
+  for (const auto& [name, required] : form.attrs) {
+    if (required && !node.attrs.contains(name)) {
       node.Reject("attribute '" + name + "' is needed there");
     }
   }
 }
 
-void CheckCount(const OutNode& node, std::string_view what, std::size_t count, int least,
-                int most) {
-  const auto n = static_cast<std::int64_t>(count);
-  if (n >= least && n <= most) return;
+void CheckCount(const OutNode& node, std::string_view what, std::size_t count, std::size_t least,
+                std::size_t most) {
+  if (count >= least && count <= most) return;
   node.Reject(std::to_string(count) + " " + std::string(what) + " do not exist there");
 }
 
-using Parameters = std::vector<onnx::OpSchema::FormalParameter>;
+using Parameters = std::vector<FormalParameter>;
 
 /// Checks that required inputs or outputs are present.
 void CheckGiven(const OutNode& node, const Parameters& formal,
                 const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size() && i < formal.size(); ++i) {
-    if (!names[i].empty() || formal[i].GetOption() != onnx::OpSchema::Single) continue;
-    node.Reject("'" + formal[i].GetName() + "' must be given there");
+    if (!names[i].empty() || formal[i].presence != Presence::kRequired) continue;
+    node.Reject("'" + formal[i].name + "' must be given there");
   }
 }
 
-/// Checks element types. `types` collects the type of each type parameter of the schema.
+/// Checks element types. `types` collects the type of each type parameter of the signature.
 void CheckTypes(const OutNode& node, const Parameters& formal,
                 const std::vector<std::string>& names, std::map<std::string, DType>& types) {
   if (formal.empty()) return;
@@ -78,16 +66,12 @@ void CheckTypes(const OutNode& node, const Parameters& formal,
     if (id == kNoValue) continue;  // added by the conversion
     const ValueType& type = node.graph.type(id);
     if (type.dtype == DType::kUndefined || type.container != Container::kTensor) continue;
-    const auto& parameter = formal[std::min(i, formal.size() - 1)];
-    const auto& allowed = parameter.GetTypes();
-    const std::string_view wanted = OnnxName(type.dtype);
-    if (std::none_of(allowed.begin(), allowed.end(),
-                     [&](const std::string* name) { return *name == wanted; })) {
+    const FormalParameter& parameter = formal[std::min(i, formal.size() - 1)];
+    if (!parameter.Allows(type.dtype)) {
       node.Reject("'" + names[i] + "' cannot be " + std::string(Name(type.dtype)) + " there");
     }
-    if (parameter.GetOption() == onnx::OpSchema::Variadic && !parameter.GetIsHomogeneous())
-      continue;
-    const auto [same, first] = types.emplace(parameter.GetTypeStr(), type.dtype);
+    if (parameter.presence == Presence::kVariadic && !parameter.alike) continue;
+    const auto [same, first] = types.emplace(parameter.type, type.dtype);
     if (!first && same->second != type.dtype) {
       node.Reject("'" + names[i] + "' must be " + std::string(Name(same->second)) +
                   " as others of the node are, not " + std::string(Name(type.dtype)) + ", there");
@@ -98,17 +82,16 @@ void CheckTypes(const OutNode& node, const Parameters& formal,
 }  // namespace
 
 void CheckSchema(OutNode& node) {
-  const onnx::OpSchema* schema =
-      onnx::OpSchemaRegistry::Schema(node.op, static_cast<int>(node.opset), "");
-  if (schema == nullptr || schema->Deprecated()) node.Reject("the operator does not exist there");
-  CheckAttrs(node, *schema);
-  CheckCount(node, "inputs", node.inputs.size(), schema->min_input(), schema->max_input());
-  CheckCount(node, "outputs", node.outputs.size(), schema->min_output(), schema->max_output());
-  CheckGiven(node, schema->inputs(), node.inputs);
-  CheckGiven(node, schema->outputs(), node.outputs);
+  const std::optional<OperatorForm> form = FormOf(node.op, node.opset);
+  if (!form) node.Reject("the operator does not exist there");
+  CheckAttrs(node, *form);
+  CheckCount(node, "inputs", node.inputs.size(), form->least_inputs, form->most_inputs);
+  CheckCount(node, "outputs", node.outputs.size(), form->least_outputs, form->most_outputs);
+  CheckGiven(node, form->inputs, node.inputs);
+  CheckGiven(node, form->outputs, node.outputs);
   std::map<std::string, DType> types;
-  CheckTypes(node, schema->inputs(), node.inputs, types);
-  CheckTypes(node, schema->outputs(), node.outputs, types);
+  CheckTypes(node, form->inputs, node.inputs, types);
+  CheckTypes(node, form->outputs, node.outputs, types);
 }
 
 }  // namespace msc::detail

@@ -4,9 +4,9 @@
 
 namespace msc::detail {
 
-/// Checks a converted node against libonnx's schema of its operator set: operator, attributes,
-/// numbers of inputs and outputs, required inputs and element types. Removes attributes that the
-/// schema does not have if they equal their defaults.
+/// Checks a converted node against the signature that its operator set gives the operator:
+/// attributes, numbers of inputs and outputs, required inputs and element types. Removes attributes
+/// that the signature does not have if they equal their defaults.
 void CheckSchema(OutNode& node);
 
 }  // namespace msc::detail

@@ -3,13 +3,12 @@
 #include <cstdint>
 #include <string_view>
 
+#include "compiler/ops/onnx_sets.h"
+
 namespace msc::detail {
 
-/// The operator set of graphs, whose operators others are converted to (lift.h).
-inline constexpr std::int64_t kGraphOpset = 17;
-/// The newest operator set that is read. Of a newer one, operators are read that have not changed
-/// since.
-inline constexpr std::int64_t kNewestOpset = 27;
+using msc::kGraphOpset;
+using msc::kNewestOpset;
 
 /// Returns the newest operator set of which it is known what it changed.
 [[nodiscard]] std::int64_t ListedOpset();

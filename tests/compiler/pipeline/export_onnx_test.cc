@@ -101,6 +101,19 @@ TEST(WriteForReader, UsesTheOldestOperatorSetThatHasTheOperators) {
   EXPECT_NE(ErrorOf([&] { (void)WriteForReader(model, any, 13); }).find("act"), std::string::npos);
 }
 
+TEST(WriteForReader, GoesBeyondSet17WhereAnOperatorCameLater) {
+  const ReaderRules& any = FindReader("any");
+  const auto opset = [&](const std::string& call) {
+    Graph graph =
+        ParseGraph("graph g {\n input %x : i32[2,3]\n const %a : i64[] = [1]\n %y = " + call +
+                   "\n output %y\n}");
+    InferTypes(graph);
+    return WriteForReader({.graph = graph}, any).opset;
+  };
+  EXPECT_EQ(opset("BitwiseNot(%x)"), 18);
+  EXPECT_EQ(opset("CumProd(%x, %a)"), 26);
+}
+
 TEST(WriteForReader, WritesReaderAndNotesAsProperties) {
   const ReaderRules& reader = FindReader("onnxruntime");
   const ReaderModel model = ModelForReader(Model("HardSwish"), Int8(), reader);
