@@ -24,6 +24,8 @@ class Fd {
     if (fd_ >= 0) ::close(fd_);
   }
   [[nodiscard]] int get() const { return fd_; }
+  /// Gives up ownership.
+  [[nodiscard]] int Release() { return std::exchange(fd_, -1); }
 
  private:
   int fd_;
@@ -52,30 +54,44 @@ void SyncFolder(const std::string& path) {
 
 }  // namespace
 
-std::string ReadFile(const std::string& path, std::uint64_t limit) {
+InputFile::InputFile(const std::string& path, std::uint64_t limit) : path_(path) {
   // O_NONBLOCK: otherwise opening a named pipe would wait for a writer.
-  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (file.get() < 0) {
     throw UserError(SystemError("cannot read '" + path + "'", errno).what());
   }
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) throw SystemError("cannot stat '" + path + "'", errno);
   if (!S_ISREG(status.st_mode)) throw UserError("'" + path + "' is not a regular file");
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size > limit) {
-    throw UserError("'" + path + "' has " + std::to_string(size) + " bytes; the limit is " +
+  size_ = static_cast<std::uint64_t>(status.st_size);
+  if (size_ > limit) {
+    throw UserError("'" + path + "' has " + std::to_string(size_) + " bytes; the limit is " +
                     std::to_string(limit));
   }
-  std::string bytes(size, '\0');
+  fd_ = file.Release();
+}
+
+InputFile::~InputFile() {
+  ::close(fd_);
+}
+
+std::size_t InputFile::Read(std::uint64_t offset, std::span<std::byte> out) const {
   std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t got = ::read(file.get(), bytes.data() + done, bytes.size() - done);
+  while (done < out.size()) {
+    const ssize_t got =
+        ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw SystemError("cannot read '" + path + "'", errno);
+    if (got < 0) throw SystemError("cannot read '" + path_ + "'", errno);
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
   }
-  bytes.resize(done);
+  return done;
+}
+
+std::string ReadFile(const std::string& path, std::uint64_t limit) {
+  const InputFile file(path, limit);
+  std::string bytes(file.size(), '\0');
+  bytes.resize(file.Read(0, std::as_writable_bytes(std::span(bytes))));
   return bytes;
 }
 

@@ -13,6 +13,27 @@ namespace msc {
 [[nodiscard]] std::string ReadFile(const std::string& path,
                                    std::uint64_t limit = std::uint64_t{1} << 30U);
 
+/// A regular file that is read in pieces, at any offset. Several threads may read at once.
+class InputFile {
+ public:
+  /// Throws UserError in the same cases as ReadFile.
+  explicit InputFile(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 30U);
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+  ~InputFile();
+
+  /// Returns the bytes that the file had when it was opened.
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+  /// Fills `out` from `offset` on. Returns how many bytes it has read: all, unless the file ends
+  /// before. Throws SystemError.
+  [[nodiscard]] std::size_t Read(std::uint64_t offset, std::span<std::byte> out) const;
+
+ private:
+  std::string path_;
+  std::uint64_t size_ = 0;
+  int fd_ = -1;
+};
+
 /// Replaces the file at `path` atomically: a reader, or a machine after a power failure, sees
 /// either the old bytes or the new bytes. Writes a temporary file in the same folder, then calls
 /// fsync, rename, and fsync on the folder. Throws SystemError; unless only the last fsync failed,
@@ -41,8 +62,8 @@ class AtomicFile {
 };
 
 /// Bytes kept on disk instead of in memory, in an unnamed file that lives as long as this object.
-/// The file is in $TMPDIR, or else in /var/tmp, which is usually not a file system in memory. Not
-/// thread-safe.
+/// The file is in $TMPDIR, or else in /var/tmp, which is usually not a file system in memory.
+/// Several threads may read while none writes.
 class ScratchFile {
  public:
   ScratchFile() = default;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/ir/serialize_format.h"
 
@@ -23,9 +24,14 @@ void SaveGraph(const Graph& graph, const std::string& stem, TensorDigests& diges
 
 Graph LoadGraph(const std::string& stem) {
   constexpr std::uint64_t kMaxWeights = std::uint64_t{64} << 30U;
-  return FromFiles(
-      {.json = ReadFile(stem + ".json"), .weights = ReadFile(stem + ".weights", kMaxWeights)},
-      stem + ".json");
+  const std::string json = ReadFile(stem + ".json");
+  const InputFile weights(stem + ".weights", kMaxWeights);
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
+    if (weights.Read(offset, out) != out.size()) {
+      throw UserError("'" + stem + ".weights' became shorter while it was read");
+    }
+  };
+  return detail::ReadGraph(json, {.size = weights.size(), .read = read}, stem + ".json");
 }
 
 }  // namespace msc

@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -34,5 +36,16 @@ using AppendWeights = std::function<void(std::string_view bytes)>;
 /// bytes are not held a second time.
 [[nodiscard]] std::string WriteGraph(const Graph& graph, TensorDigests& digests,
                                      const AppendWeights& append);
+
+/// The weights of GraphFiles, wherever they are.
+struct StoredWeights {
+  std::uint64_t size = 0;  ///< in bytes
+  /// Fills `out` from `offset` on; both lie in the weights.
+  std::function<void(std::uint64_t offset, std::span<std::byte> out)> read;
+};
+
+/// Does what FromFiles does. Reads each tensor straight into its own memory.
+[[nodiscard]] Graph ReadGraph(const std::string& json, const StoredWeights& weights,
+                              const std::string& what);
 
 }  // namespace msc::detail

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <initializer_list>
 #include <memory>
 #include <string_view>
@@ -141,7 +140,7 @@ DType ReadDType(const Place& place) {
 /// small file cannot request much memory.
 class TensorReader {
  public:
-  explicit TensorReader(const std::string& weights) : weights_(weights) {}
+  explicit TensorReader(const detail::StoredWeights& weights) : weights_(weights) {}
 
   std::vector<TensorPtr> ReadAll(const Place& list) {
     std::vector<TensorPtr> tensors;
@@ -149,10 +148,13 @@ class TensorReader {
       const bool strings = place.Has("strings");
       tensors.push_back(
           std::make_shared<const Tensor>(strings ? ReadStrings(place) : ReadNumbers(place)));
+      if (strings) return;
+      checks_.push_back(
+          {.place = place, .tensor = tensors.back(), .digest = place["sha256"].Word()});
     });
-    if (end_ != weights_.size()) {
+    if (end_ != weights_.size) {
       list.Fail("describes " + std::to_string(end_) + " bytes of weights, but there are " +
-                std::to_string(weights_.size()));
+                std::to_string(weights_.size));
     }
     CheckDigests();
     return tensors;
@@ -161,14 +163,16 @@ class TensorReader {
  private:
   struct Check {
     Place place;
-    std::string_view raw;
+    TensorPtr tensor;
     std::string digest;
     bool same = false;
   };
 
   void CheckDigests() {
     ForEachOnThreads(CoreCount(), checks_.size(), [&](std::size_t i) {
-      checks_[i].same = Sha256Hex(checks_[i].raw) == checks_[i].digest;
+      Sha256 digest;
+      digest.Add(checks_[i].tensor->Raw());
+      checks_[i].same = digest.Hex() == checks_[i].digest;
     });
     for (const Check& check : checks_) {
       if (!check.same) check.place.Fail("does not match its weights: the SHA-256 differs");
@@ -206,19 +210,17 @@ class TensorReader {
       place["bytes"].Fail("must be " + std::to_string(bytes) + " for " + std::string(Name(dtype)) +
                           ToString(dims));
     }
-    if (offset > weights_.size() || bytes > weights_.size() - offset) {
-      place.Fail("reaches beyond the " + std::to_string(weights_.size()) + " bytes of weights");
+    if (offset > weights_.size || bytes > weights_.size - offset) {
+      place.Fail("reaches beyond the " + std::to_string(weights_.size) + " bytes of weights");
     }
-    const std::string_view raw = std::string_view(weights_).substr(offset, bytes);
-    checks_.push_back({.place = place, .raw = raw, .digest = place["sha256"].Word()});
     Tensor tensor(dtype, dims);
-    std::memcpy(tensor.MutableRaw().data(), raw.data(), raw.size());
-    end_ = static_cast<std::size_t>(offset + bytes);
+    weights_.read(offset, tensor.MutableRaw());
+    end_ = offset + bytes;
     return tensor;
   }
 
-  const std::string& weights_;
-  std::size_t end_ = 0;
+  const detail::StoredWeights& weights_;
+  std::uint64_t end_ = 0;
   std::vector<Check> checks_;
 };
 
@@ -359,13 +361,22 @@ class GraphReader {
 }  // namespace
 
 Graph FromFiles(const GraphFiles& files, const std::string& what) {
-  const json root = ParseJson(files.json, what);
+  const auto read = [&](std::uint64_t offset, std::span<std::byte> out) {
+    std::copy_n(std::as_bytes(std::span(files.weights)).subspan(offset).data(), out.size(),
+                out.data());
+  };
+  return detail::ReadGraph(files.json, {.size = files.weights.size(), .read = read}, what);
+}
+
+Graph detail::ReadGraph(const std::string& json_text, const StoredWeights& weights,
+                        const std::string& what) {
+  const json root = ParseJson(json_text, what);
   const Place place(root, what);
   place.CheckKeys({"format", "graph", "tensors"});
   if (place["format"].Word() != detail::kGraphFormat) {
     place["format"].Fail("must be " + std::string(detail::kGraphFormat));
   }
-  const std::vector<TensorPtr> tensors = TensorReader(files.weights).ReadAll(place["tensors"]);
+  const std::vector<TensorPtr> tensors = TensorReader(weights).ReadAll(place["tensors"]);
   Graph graph = GraphReader(tensors).Read(place["graph"], 0);
   try {
     Verify(graph);

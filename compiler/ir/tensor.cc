@@ -1,6 +1,8 @@
 #include "compiler/ir/tensor.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -11,22 +13,31 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-/// Rounds up because std::aligned_alloc requires a multiple of the alignment. Returns at least one
-/// line, so that the pointer is never null.
+/// Returns whole lines, at least one, so that the pointer is never null.
 std::size_t Rounded(std::size_t bytes) {
   return (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
 }
 
+/// Returns aligned memory, with the pointer to free in front of it. Not std::aligned_alloc: up to
+/// glibc 2.37 it takes no free block of the very size that it needs, so that a program that frees
+/// and makes large tensors grows.
 std::byte* NewMemory(std::size_t rounded) {
-  auto* memory = static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded));
-  if (memory == nullptr) throw std::bad_alloc();
+  static_assert(alignof(std::max_align_t) >= sizeof(void*));
+  void* const block = std::malloc(rounded + kAlignment);
+  if (block == nullptr) throw std::bad_alloc();
+  auto* const start = static_cast<std::byte*>(block);
+  const std::size_t behind = reinterpret_cast<std::uintptr_t>(start) % kAlignment;
+  std::byte* const memory = start + (kAlignment - behind);
+  std::memcpy(memory - sizeof(block), &block, sizeof(block));
   return memory;
 }
 
 }  // namespace
 
 void Tensor::Free::operator()(std::byte* bytes) const noexcept {
-  std::free(bytes);
+  void* block = nullptr;
+  std::memcpy(&block, bytes - sizeof(block), sizeof(block));
+  std::free(block);
 }
 
 Tensor::Tensor(DType dtype, Dims dims) : dtype_(dtype), dims_(std::move(dims)) {
@@ -44,8 +55,27 @@ void Tensor::Allocate() {
   std::memset(buffer_.get(), 0, Rounded(bytes()));
 }
 
+Tensor Tensor::View(DType dtype, Dims dims, std::span<const std::byte> bytes,
+                    std::shared_ptr<const void> owner) {
+  if (dtype == DType::kUndefined) throw UserError("a tensor needs an element type");
+  if (dtype == DType::kString) throw UserError("a tensor of strings cannot view bytes");
+  Tensor tensor;
+  tensor.dtype_ = dtype;
+  tensor.size_ = ElementCount(dims);
+  tensor.dims_ = std::move(dims);
+  Check(bytes.size() == tensor.bytes(), "a view has the bytes that its type and dims need");
+  Check(bytes.data() != nullptr && reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment == 0,
+        "the bytes of a view are aligned");
+  tensor.view_ = std::shared_ptr<const std::byte>(std::move(owner), bytes.data());
+  return tensor;
+}
+
 Tensor::Tensor(const Tensor& other)
-    : dtype_(other.dtype_), dims_(other.dims_), size_(other.size_), strings_(other.strings_) {
+    : dtype_(other.dtype_),
+      dims_(other.dims_),
+      size_(other.size_),
+      view_(other.view_),
+      strings_(other.strings_) {
   if (!other.buffer_) return;
   buffer_ = Buffer(NewMemory(Rounded(bytes())));
   std::memcpy(buffer_.get(), other.buffer_.get(), Rounded(bytes()));
@@ -56,6 +86,7 @@ Tensor::Tensor(Tensor&& other) noexcept
       dims_(std::exchange(other.dims_, {})),
       size_(std::exchange(other.size_, 0)),
       buffer_(std::move(other.buffer_)),
+      view_(std::move(other.view_)),
       strings_(std::exchange(other.strings_, {})) {}
 
 Tensor& Tensor::operator=(Tensor&& other) noexcept {
@@ -64,6 +95,7 @@ Tensor& Tensor::operator=(Tensor&& other) noexcept {
   dims_ = std::exchange(other.dims_, {});
   size_ = std::exchange(other.size_, 0);
   buffer_ = std::move(other.buffer_);
+  view_ = std::move(other.view_);
   strings_ = std::exchange(other.strings_, {});
   return *this;
 }
@@ -78,11 +110,18 @@ std::size_t Tensor::bytes() const noexcept {
 }
 
 std::span<const std::byte> Tensor::Raw() const noexcept {
-  return {buffer_.get(), bytes()};
+  return {first_byte(), bytes()};
 }
 
-std::span<std::byte> Tensor::MutableRaw() noexcept {
-  return {buffer_.get(), bytes()};
+std::span<std::byte> Tensor::MutableRaw() {
+  return {own_bytes(), bytes()};
+}
+
+void Tensor::CopyView() {
+  buffer_ = Buffer(NewMemory(Rounded(bytes())));
+  std::memcpy(buffer_.get(), view_.get(), bytes());
+  std::memset(buffer_.get() + bytes(), 0, Rounded(bytes()) - bytes());
+  view_.reset();
 }
 
 Tensor Tensor::Reshaped(Dims dims) const {
@@ -96,7 +135,7 @@ Tensor Tensor::Reshaped(Dims dims) const {
 
 bool Tensor::operator==(const Tensor& other) const {
   if (dtype_ != other.dtype_ || dims_ != other.dims_ || strings_ != other.strings_) return false;
-  return bytes() == 0 || std::memcmp(buffer_.get(), other.buffer_.get(), bytes()) == 0;
+  return bytes() == 0 || std::memcmp(first_byte(), other.first_byte(), bytes()) == 0;
 }
 
 }  // namespace msc

@@ -21,7 +21,8 @@ template <class T>
 [[nodiscard]] bool Holds(DType dtype);
 
 /// Dense row-major array, 64-byte aligned. A copy copies the values; weights are shared as
-/// std::shared_ptr<const Tensor>.
+/// std::shared_ptr<const Tensor>. A tensor owns its bytes or views bytes of someone else, which it
+/// copies before it changes them.
 class Tensor {
  public:
   Tensor() = default;
@@ -38,6 +39,13 @@ class Tensor {
   template <class T>
   [[nodiscard]] static Tensor From(DType dtype, Dims dims, std::span<const T> values);
 
+  /// Makes a tensor that views `bytes`, which must be 64-byte aligned and have the size that type
+  /// and dims need (else InternalError). `owner` keeps them alive and nobody may change them.
+  /// Copies of the tensor view the same bytes. Throws UserError for strings, an undefined type or
+  /// invalid dims.
+  [[nodiscard]] static Tensor View(DType dtype, Dims dims, std::span<const std::byte> bytes,
+                                   std::shared_ptr<const void> owner);
+
   [[nodiscard]] DType dtype() const noexcept { return dtype_; }
   [[nodiscard]] const Dims& dims() const noexcept { return dims_; }
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }  ///< elements
@@ -46,11 +54,15 @@ class Tensor {
   /// Returns the elements. T must match the type (see Holds), else InternalError.
   template <class T>
   [[nodiscard]] std::span<const T> Values() const;
+  /// As Values and Raw, to change the elements. A view first gets a copy of its bytes, so that
+  /// spans from before the first such call keep showing what was there.
   template <class T>
   [[nodiscard]] std::span<T> MutableValues();
   /// Returns the bytes of the elements; empty for strings.
   [[nodiscard]] std::span<const std::byte> Raw() const noexcept;
-  [[nodiscard]] std::span<std::byte> MutableRaw() noexcept;
+  [[nodiscard]] std::span<std::byte> MutableRaw();
+  /// Returns whether the tensor views bytes that it does not own.
+  [[nodiscard]] bool is_view() const noexcept { return view_ != nullptr; }
   [[nodiscard]] const std::vector<std::string>& strings() const noexcept { return strings_; }
   [[nodiscard]] std::vector<std::string>& mutable_strings() noexcept { return strings_; }
 
@@ -66,11 +78,21 @@ class Tensor {
   using Buffer = std::unique_ptr<std::byte[], Free>;  // NOLINT(modernize-avoid-c-arrays)
 
   void Allocate();
+  [[nodiscard]] const std::byte* first_byte() const noexcept {
+    return view_ ? view_.get() : buffer_.get();
+  }
+  [[nodiscard]] std::byte* own_bytes() {
+    if (view_) CopyView();
+    return buffer_.get();
+  }
+  /// Replaces the view by a copy of its bytes.
+  void CopyView();
 
   DType dtype_ = DType::kUndefined;
   Dims dims_;
   std::int64_t size_ = 0;
-  Buffer buffer_;
+  Buffer buffer_;                          ///< empty for a view
+  std::shared_ptr<const std::byte> view_;  ///< the first byte, with its owner
   std::vector<std::string> strings_;
 };
 
@@ -95,13 +117,13 @@ bool Holds(DType dtype) {
 template <class T>
 std::span<const T> Tensor::Values() const {
   Check(Holds<T>(dtype_), "Tensor::Values is asked for the type the tensor has");
-  return {reinterpret_cast<const T*>(buffer_.get()), static_cast<std::size_t>(size_)};
+  return {reinterpret_cast<const T*>(first_byte()), static_cast<std::size_t>(size_)};
 }
 
 template <class T>
 std::span<T> Tensor::MutableValues() {
   Check(Holds<T>(dtype_), "Tensor::MutableValues is asked for the type the tensor has");
-  return {reinterpret_cast<T*>(buffer_.get()), static_cast<std::size_t>(size_)};
+  return {reinterpret_cast<T*>(own_bytes()), static_cast<std::size_t>(size_)};
 }
 
 template <class T>

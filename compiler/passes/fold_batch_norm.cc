@@ -116,6 +116,12 @@ std::optional<PerChannelAffine> ReadAffine(const Graph& graph, const Node& node,
   return std::nullopt;
 }
 
+bool AllFinite(const Tensor& weights) {
+  const auto values = weights.Values<float>();
+  return std::all_of(values.begin(), values.end(),
+                     [](float value) { return std::isfinite(value); });
+}
+
 // Multiplies in double and rounds once. Returns nullopt if a product overflows f32.
 std::optional<Tensor> ScaledWeights(const Layer& layer, const std::vector<double>& factor) {
   Tensor scaled = *layer.weights;
@@ -181,14 +187,19 @@ bool FoldInto(Graph& graph, NodeId id) {
     const auto layer = ReadLayer(graph, LayerOf(graph, y));
     const auto affine = layer ? ReadAffine(graph, node, y, *layer) : std::nullopt;
     if (!affine) continue;
-    auto weights = ScaledWeights(*layer, affine->factor);
+    // Weights are copied only where a factor changes them: an Add in front of large ones has none.
+    const bool scales = std::any_of(affine->factor.begin(), affine->factor.end(),
+                                    [](double factor) { return factor != 1.0; });
+    auto weights = scales ? ScaledWeights(*layer, affine->factor) : std::nullopt;
+    if (scales ? !weights : !AllFinite(*layer->weights)) return false;
     std::vector<float> bias;
     for (std::size_t c = 0; c < layer->bias.size(); ++c) {
       bias.push_back(static_cast<float>(layer->bias[c] * affine->factor[c] + affine->offset[c]));
     }
-    if (!weights) return false;
     if (!Bypass(graph, id, y)) return false;
-    if (!(*weights == *layer->weights)) ReplaceConstant(graph, layer->id, 1, std::move(*weights));
+    if (weights && !(*weights == *layer->weights)) {
+      ReplaceConstant(graph, layer->id, 1, std::move(*weights));
+    }
     SetBias(graph, layer->id, bias);
     return true;
   }

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/ir/sample_source.h"
 #include "compiler/ir/tensor.h"
+#include "compiler/pipeline/compile.h"
 #include "compiler/targets/target.h"
 
 namespace msc {
@@ -22,7 +22,7 @@ struct CalibrationRun {
   /// Batches that run at once, each on `threads` threads; 0: as many as the cores of this process
   /// allow, up to 8, since each needs memory. What is observed does not depend on it.
   int calls = 0;
-  /// Most bytes of activations that are kept in memory between runs of parts of a graph.
+  /// Most bytes of activations that are kept, on disk, between runs of parts of a graph.
   double cached_bytes = 512.0 * (1U << 20U);
 
   /// Returns `calls`, or the number that it leaves to the cores.
@@ -48,47 +48,8 @@ void ObserveValues(const Graph& canonical, std::span<const std::string> values,
                    const TargetRegistry& registry, const BatchVisitor& visit,
                    const std::function<void(double)>& progress = {});
 
-/// Values of a graph over all samples, kept in memory, from which runs of the graph start once what
-/// computes these values does not change any more. The samples, the run and the registry outlive
-/// the object. Not thread-safe.
-class CachedActivations {
- public:
-  CachedActivations(const SampleSource& samples, const CalibrationRun& run,
-                    const TargetRegistry& registry)
-      : samples_(samples), run_(run), registry_(registry) {}
-
-  /// Caches the named values of a canonical graph in place of those cached before, from which it
-  /// computes them.
-  void Cache(const Graph& graph, std::span<const std::string> values);
-  /// As ObserveValues, but runs only what lies between the cached values and `values`: the cached
-  /// ones, recognised by name, must be those that `graph` has. Runs all of it if some of `values`
-  /// need more than these.
-  void Observe(const Graph& graph, std::span<const std::string> values, const BatchVisitor& visit);
-
- private:
-  struct Batch {
-    std::int64_t first = 0;
-    std::vector<Tensor> values = {};  ///< in the order of `names`
-  };
-  struct Store {
-    std::vector<std::string> names;
-    std::vector<Batch> batches = {};
-  };
-  class Run;
-  /// Receives the values of a batch, and returns those that the batch had before, or none if the
-  /// store is not used any more.
-  using BatchTaker =
-      std::function<std::vector<Tensor>(std::int64_t first, std::vector<Tensor> values)>;
-
-  /// Runs what lies between the cached values and `values`. Returns false, without calling `take`,
-  /// if nothing is cached or `values` need more.
-  bool RunFromStore(const Graph& graph, std::span<const std::string> values,
-                    const BatchTaker& take);
-
-  const SampleSource& samples_;
-  const CalibrationRun& run_;
-  const TargetRegistry& registry_;
-  std::unique_ptr<Store> store_;
-};
+/// Compiles a part of a graph for a run. UserError if it does not compile.
+[[nodiscard]] Executable CompilePart(const Graph& part, const ShapeBindings& bindings,
+                                     const CalibrationRun& run, const TargetRegistry& registry);
 
 }  // namespace msc

@@ -357,7 +357,8 @@ class Reconstruction {
                 LinearMoments::Fit& fit) const {
     // A free bias makes up for the mean of the inputs, so only their moments about it matter.
     const auto about = has_bias ? LinearMoments::About::kMean : LinearMoments::About::kZero;
-    fit.weights = SparsifyRows(fit.weights, form, *options_.sparsity, moments.Gram(about));
+    fit.weights =
+        SparsifyRows(fit.weights, form, *options_.sparsity, moments.Gram(about), moments.threads());
     if (has_bias) fit.bias = MeanBias(moments, fit.weights);
     fit.error_after = moments.Error(fit.weights, fit.bias);
   }

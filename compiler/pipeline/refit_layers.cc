@@ -6,6 +6,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/rng.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/cached_activations.h"
 #include "compiler/pipeline/kept_rows.h"
 
 namespace msc {

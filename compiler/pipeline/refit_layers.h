@@ -52,7 +52,7 @@ struct LayerRefit {
 
 /// Fits layers in order, each to what it computes in the original graph. One run of the original
 /// over the samples gives the wanted outputs of several layers; a run of the changed graph gives
-/// the inputs of each. Runs start from activations that were cached a few layers before, in memory,
+/// the inputs of each. Runs start from activations that were cached a few layers before, on disk,
 /// unless these take more than run.cached_bytes. Calls `progress` with the fraction done, in [0,
 /// 1].
 void RefitLayers(const LayerRefit& refit, std::span<const LayerFit> layers,

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <numeric>
 #include <utility>
 
 #include <Eigen/Cholesky>
@@ -19,9 +19,6 @@ using Vector = Eigen::VectorXd;
 using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using RowsView = Eigen::Map<const Rows, 0, Eigen::OuterStride<>>;
 
-/// Added to the diagonal of the inputs' moments, relative to its mean, so that they have an inverse
-/// if inputs are linearly dependent.
-constexpr double kDamping = 1e-4;
 /// Rows whose products are added at once: a pair of their panels stays in the cache, and calls with
 /// fewer rows wait for others, since each sum is read and written once a call.
 constexpr std::int64_t kRows = 256;
@@ -52,6 +49,14 @@ struct LinearMoments::Sums {
   Vector x;
   Vector y;
 
+  /// Adds the products of inputs to the lower triangle of `sum`.
+  void AddInputs(std::int64_t rows, const float* values, std::int64_t stride, Matrix& sum) const {
+    // A few rows at a time, so that a pair of panels stays in the cache.
+    for (std::int64_t first = 0; first < rows; first += kRows) {
+      const Panels inputs(values + first * stride, std::min(kRows, rows - first), x.size(), stride);
+      AddProducts(inputs, inputs, true, threads, sum.data());
+    }
+  }
   /// Adds rows to xx, and to xy unless `y_values` is nullptr.
   void AddProductsOf(std::int64_t rows, const float* x_values, std::int64_t x_stride,
                      const float* y_values, std::int64_t y_stride) {
@@ -59,14 +64,12 @@ struct LinearMoments::Sums {
       xx = Matrix::Zero(x.size(), x.size());
       xy = Matrix::Zero(x.size(), y.size());
     }
-    // A few rows at a time, so that a pair of panels stays in the cache.
-    for (std::int64_t first = 0; first < rows; first += kRows) {
+    AddInputs(rows, x_values, x_stride, xx);
+    for (std::int64_t first = 0; first < rows && y_values != nullptr; first += kRows) {
       const std::int64_t here = std::min(kRows, rows - first);
-      const Panels inputs(x_values + first * x_stride, here, x.size(), x_stride);
-      AddProducts(inputs, inputs, true, threads, xx.data());
-      if (y_values == nullptr) continue;
-      const Panels wanted(y_values + first * y_stride, here, y.size(), y_stride);
-      AddProducts(inputs, wanted, false, threads, xy.data());
+      AddProducts(Panels(x_values + first * x_stride, here, x.size(), x_stride),
+                  Panels(y_values + first * y_stride, here, y.size(), y_stride), false, threads,
+                  xy.data());
     }
   }
   /// Adds the rows that are kept to xx and xy, and keeps them no longer.
@@ -88,15 +91,27 @@ struct LinearMoments::Sums {
 
   /// Returns the moments about zero, divided by the count.
   [[nodiscard]] Matrix FullXX() {
-    Sum();
     // The lower triangle alone is summed, which halves the work.
-    const Matrix full = xx.selfadjointView<Eigen::Lower>();
-    return full / static_cast<double>(std::max<std::int64_t>(count, 1));
+    Matrix full;
+    if (HasAllRows()) {
+      full = Matrix::Zero(x.size(), x.size());
+      AddInputs(kept, x_rows.data(), x.size(), full);
+    } else {
+      Sum();
+      full = xx;
+    }
+    full.triangularView<Eigen::StrictlyUpper>() = full.transpose();
+    full /= static_cast<double>(std::max<std::int64_t>(count, 1));
+    return full;
   }
+  /// Returns whether all rows are kept, which are fewer than inputs then.
+  [[nodiscard]] bool HasAllRows() const { return count > 0 && kept == count; }
   /// Returns the moments about the means, divided by the count.
   [[nodiscard]] Matrix CentredXX() {
     const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
-    return FullXX() - (x / n) * (x / n).transpose();
+    Matrix centred = FullXX();
+    centred.noalias() -= (x / n) * (x / n).transpose();
+    return centred;
   }
 
   [[nodiscard]] double Variance() const {
@@ -105,16 +120,33 @@ struct LinearMoments::Sums {
     return (yy / n - (y / n).cwiseAbs2()).cwiseMax(0.0).sum();
   }
 
-  /// Returns the mean of |W x + b - y|^2 relative to the variance of y, from moments.
+  /// Returns the mean of |W x + b - y|^2 relative to the variance of y, from moments, or from rows
+  /// if all are kept.
   [[nodiscard]] double Error(const Matrix& w, const Vector& b) {
+    if (HasAllRows()) return Relative(ResidualOf(w, b).squaredNorm() / static_cast<double>(count));
     const double n = static_cast<double>(std::max<std::int64_t>(count, 1));
     const Vector mean_y = y / n;
     const Matrix full = FullXX();
-    const double second = (w * full).cwiseProduct(w).sum() +
+    const std::vector<double> energies =
+        QuadraticForms(w.data(), w.rows(), full.data(), full.rows(), threads);
+    const double second = std::accumulate(energies.begin(), energies.end(), 0.0) +
                           (yy.sum() - 2 * w.cwiseProduct(xy.transpose()).sum()) / n +
                           b.squaredNorm() + 2 * b.dot(w * x) / n - 2 * b.dot(mean_y);
     // The terms of the expanded square cancel, so rounding may leave less than 0.
     return Relative(std::max(second, 0.0));
+  }
+  /// Returns y - W x - b of the rows that are kept: [kept, outputs].
+  [[nodiscard]] Matrix ResidualOf(const Matrix& w, const Vector& b) const {
+    const Matrix rows = Eigen::Map<const Rows>(x_rows.data(), kept, x.size()).cast<double>();
+    Matrix made = Matrix::Zero(kept, y.size());
+    for (std::int64_t first = 0; first < x.size(); first += kRows) {
+      const std::int64_t here = std::min<std::int64_t>(kRows, x.size() - first);
+      AddProducts(Panels(&rows(0, first), here, kept, kept, 1),
+                  Panels(&w(0, first), here, y.size(), y.size(), 1), false, threads, made.data());
+    }
+    Matrix residual = Eigen::Map<const Rows>(y_rows.data(), kept, y.size()).cast<double>() - made;
+    residual.rowwise() -= b.transpose();
+    return residual;
   }
   [[nodiscard]] double Relative(double mean_square) const {
     return mean_square / std::max(Variance(), std::numeric_limits<double>::min());
@@ -229,6 +261,10 @@ std::int64_t LinearMoments::count() const {
   return sums_->count;
 }
 
+int LinearMoments::threads() const {
+  return sums_->threads;
+}
+
 void LinearMoments::Add(std::int64_t count, const float* x, std::int64_t x_stride, const float* y,
                         std::int64_t y_stride) {
   Sums& sums = *sums_;
@@ -291,9 +327,8 @@ LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::spa
   const Vector old_bias = Eigen::Map<const Eigen::VectorXf>(bias.data(), outputs).cast<double>();
   const Sums::Problem problem{
       .old = old, .old_bias = old_bias, .free_bias = free_bias, .ridge = ridge};
-  const bool has_rows = sums_->kept == sums_->count;
   const Sums::Solution found =
-      has_rows ? sums_->SolveFromRows(problem) : sums_->SolveFromSums(problem);
+      sums_->HasAllRows() ? sums_->SolveFromRows(problem) : sums_->SolveFromSums(problem);
   const Vector found_bias = sums_->BiasFor(problem, found.weights);
   Fit fit;
   fit.error_before = found.error_before;
@@ -306,139 +341,6 @@ LinearMoments::Fit LinearMoments::Solve(std::span<const float> weights, std::spa
   const Eigen::VectorXf narrow = (better ? found_bias : old_bias).cast<float>();
   fit.bias.assign(narrow.data(), narrow.data() + narrow.size());
   return fit;
-}
-
-/// Moments and weights of one layer that reads units.
-struct UnitElimination::Reader {
-  Matrix moments;
-  Matrix weights;  ///< [inputs, outputs]
-  double energy = 0;
-  std::map<std::int32_t, std::vector<Eigen::Index>> inputs_of;  ///< inputs of each unit
-};
-
-UnitElimination::UnitElimination() = default;
-UnitElimination::~UnitElimination() = default;
-
-bool UnitElimination::empty() const {
-  return readers_.empty();
-}
-
-void UnitElimination::AddReader(const LinearMoments& moments, std::span<const float> weights,
-                                std::vector<std::int32_t> unit_of) {
-  const auto inputs = static_cast<Eigen::Index>(unit_of.size());
-  auto reader = std::make_unique<Reader>();
-  // About the mean, as the bias can compensate for the mean of a removed input.
-  reader->moments = moments.sums_->CentredXX();
-  Check(reader->moments.rows() == inputs && inputs > 0, "every input has a unit or none");
-  reader->weights = ToMatrix(weights, std::ssize(weights) / inputs, inputs).transpose();
-  reader->energy = (reader->moments * reader->weights).cwiseProduct(reader->weights).sum();
-  for (Eigen::Index i = 0; i < inputs; ++i) {
-    const std::int32_t unit = unit_of[static_cast<std::size_t>(i)];
-    if (unit >= 0) reader->inputs_of[unit].push_back(i);
-  }
-  // A layer without output energy has no share to lose.
-  if (reader->energy > 0) readers_.push_back(std::move(reader));
-}
-
-namespace {
-
-/// Returns tr(W_u^T M_uu W_u): the loss of output energy if the other weights stay as they are.
-double Energy(const Matrix& moments, const Matrix& weights,
-              const std::vector<Eigen::Index>& inputs) {
-  const Matrix block = moments(inputs, inputs);
-  const Matrix rows = weights(inputs, Eigen::all);
-  return (block * rows).cwiseProduct(rows).sum();
-}
-
-/// State of one layer while units are removed one after the other.
-class Elimination {
- public:
-  Elimination(const Matrix& moments, Matrix weights) : weights_(std::move(weights)) {
-    Matrix damped = moments;
-    damped.diagonal().array() += Damp(moments, kDamping);
-    inverse_ = damped.selfadjointView<Eigen::Lower>().llt().solve(
-        Matrix::Identity(moments.rows(), moments.cols()));
-  }
-  /// Returns tr(W_u^T (M^-1_uu)^-1 W_u): the loss of output energy if the other weights compensate.
-  [[nodiscard]] double Loss(const std::vector<Eigen::Index>& inputs) const {
-    const Matrix rows = weights_(inputs, Eigen::all);
-    const Matrix block = inverse_(inputs, inputs);
-    return std::max(rows.cwiseProduct(block.ldlt().solve(rows)).sum(), 0.0);
-  }
-  // Removes inputs: updates the other weights, and the inverse as that of the remaining inputs.
-  void Remove(const std::vector<Eigen::Index>& inputs) {
-    const Matrix block = inverse_(inputs, inputs);
-    const auto factor = block.ldlt();
-    const Matrix columns = inverse_(Eigen::all, inputs);
-    const Matrix rows = weights_(inputs, Eigen::all);
-    weights_.noalias() -= columns * factor.solve(rows);
-    const Matrix turned = columns.transpose();
-    // One step of Gaussian elimination gives the inverse without these rows and columns (Frantar
-    // and Alistarh, 2022, lemma 1), and costs far less than inverting again.
-    inverse_.noalias() -= columns * factor.solve(turned);
-    // These entries are 0 except for rounding; a diagonal of 1 keeps later blocks invertible.
-    for (const Eigen::Index i : inputs) {
-      weights_.row(i).setZero();
-      inverse_.row(i).setZero();
-      inverse_.col(i).setZero();
-      inverse_(i, i) = 1;
-    }
-  }
-
- private:
-  Matrix inverse_;
-  Matrix weights_;
-};
-
-}  // namespace
-
-std::vector<double> UnitElimination::Score(const PruneGroup& group, ScoreMethod method) const {
-  std::vector<double> scores(group.units, 0.0);
-  const auto unit_number = [&](std::size_t i) {
-    return static_cast<std::int32_t>(group.first_unit + i);
-  };
-  if (method == ScoreMethod::kEnergy) {
-    for (const auto& reader : readers_) {
-      for (std::size_t i = 0; i < group.units; ++i) {
-        const auto inputs = reader->inputs_of.find(unit_number(i));
-        if (inputs == reader->inputs_of.end()) continue;
-        // Shares of each layer's own output energy add up over layers of different scale.
-        scores[i] += std::max(Energy(reader->moments, reader->weights, inputs->second), 0.0) /
-                     reader->energy;
-      }
-    }
-    return scores;
-  }
-  std::vector<Elimination> states;
-  for (const auto& reader : readers_) states.emplace_back(reader->moments, reader->weights);
-  std::vector<bool> gone(group.units, false);
-  double floor = 0;
-  for (std::size_t round = 0; round < group.units; ++round) {
-    std::size_t best = group.units;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < group.units; ++i) {
-      if (gone[i]) continue;
-      double loss = 0;
-      for (std::size_t r = 0; r < readers_.size(); ++r) {
-        const auto inputs = readers_[r]->inputs_of.find(unit_number(i));
-        if (inputs == readers_[r]->inputs_of.end()) continue;
-        loss += states[r].Loss(inputs->second) / readers_[r]->energy;
-      }
-      if (best == group.units || loss < least) {
-        best = i;
-        least = loss;
-      }
-    }
-    gone[best] = true;
-    // Compensation changes the other weights, so a later removal may cost less than an earlier one.
-    floor = std::max(floor, least);
-    scores[best] = floor;
-    for (std::size_t r = 0; r < readers_.size(); ++r) {
-      const auto inputs = readers_[r]->inputs_of.find(unit_number(best));
-      if (inputs != readers_[r]->inputs_of.end()) states[r].Remove(inputs->second);
-    }
-  }
-  return scores;
 }
 
 }  // namespace msc

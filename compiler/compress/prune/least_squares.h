@@ -13,9 +13,8 @@ namespace msc {
 
 /// Second moments of the inputs of one linear map, and of its inputs with its wanted outputs. Takes
 /// at most 8 * (inputs + outputs)^2 bytes. As long as there are fewer rows than inputs, keeps the
-/// rows in place of the moments, which are computed when they are asked for: Solve needs them not.
-/// Later it keeps a few hundred rows whose products are to be added.
-/// Not thread-safe.
+/// rows in place of the moments, which are computed when Gram asks for them: nothing else needs
+/// them. Later it keeps a few hundred rows whose products are to be added. Not thread-safe.
 class LinearMoments {
  public:
   /// `threads` compute the sums, with the same result for any number.
@@ -29,6 +28,7 @@ class LinearMoments {
   void Add(std::int64_t count, const float* x, std::int64_t x_stride, const float* y,
            std::int64_t y_stride);
   [[nodiscard]] std::int64_t count() const;
+  [[nodiscard]] int threads() const;
   /// Returns the mean of x x^T, about zero or about the mean of x: [inputs, inputs], symmetric.
   enum class About : std::uint8_t { kZero, kMean };
   [[nodiscard]] std::vector<double> Gram(About about) const;
@@ -53,7 +53,6 @@ class LinearMoments {
                           bool free_bias, double ridge) const;
 
  private:
-  friend class UnitElimination;
   struct Sums;
   std::unique_ptr<Sums> sums_;
 };

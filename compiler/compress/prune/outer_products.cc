@@ -25,6 +25,8 @@ namespace {
 constexpr std::int64_t kWidth = Panels::kWidth;
 /// Products below which a thread costs more than it gains.
 constexpr double kWorkForThreads = 1e7;
+constexpr std::int64_t kPanelsInCache = 8;
+constexpr std::int64_t kPartsAThread = 4;
 
 /// Sets a tile to the products of two panels: tile[j][i] is of column i of a and j of b. Takes
 /// `kColumns` columns at a time, whose sums stay in registers of `kLanes` doubles.
@@ -105,28 +107,69 @@ Panels::Panels(const double* values, std::int64_t rows, std::int64_t columns,
   }
 }
 
-void AddProducts(const Panels& a, const Panels& b, bool lower, int threads, double* sums) {
+void AddProducts(const Panels& a, const Panels& b, bool lower, int threads, ProductSums sums) {
   Check(a.rows() == b.rows(), "products are of equally many rows");
   static const TileSetter set_tile = BestTileSetter();
-  const auto add = [&](std::size_t panel) {
-    const auto j = static_cast<std::int64_t>(panel);
+  const auto add = [&](std::int64_t i, std::int64_t j) {
     const std::int64_t width = std::min(kWidth, b.columns() - j * kWidth);
+    const std::int64_t height = std::min(kWidth, a.columns() - i * kWidth);
     std::array<double, kWidth * kWidth> tile;
-    for (std::int64_t i = lower ? j : 0; i < a.count(); ++i) {
-      set_tile(a.panel(i), b.panel(j), a.rows(), tile.data());
-      const std::int64_t height = std::min(kWidth, a.columns() - i * kWidth);
-      for (std::int64_t c = 0; c < width; ++c) {
-        double* to = sums + (j * kWidth + c) * a.columns() + i * kWidth;
-        for (std::int64_t r = 0; r < height; ++r) {
-          to[r] += tile[static_cast<std::size_t>(c * kWidth + r)];
-        }
+    set_tile(a.panel(i), b.panel(j), a.rows(), tile.data());
+    for (std::int64_t c = 0; c < width; ++c) {
+      double* to = sums.first + (j * kWidth + c) * sums.stride + i * kWidth;
+      for (std::int64_t r = 0; r < height; ++r) {
+        to[r] += tile[static_cast<std::size_t>(c * kWidth + r)];
       }
     }
   };
-  const auto panels = static_cast<std::size_t>(b.count());
   const double work =
       static_cast<double>(a.rows() * a.columns()) * static_cast<double>(b.columns());
-  ForEachOnThreads(work < kWorkForThreads ? 1 : threads, panels, add);
+  if (work < kWorkForThreads) threads = 1;
+  // Some panels of b stay in the cache while those of a pass by.
+  const std::int64_t together =
+      std::clamp<std::int64_t>(b.count() / (kPartsAThread * threads), 1, kPanelsInCache);
+  const auto add_group = [&](std::size_t group) {
+    const std::int64_t first = static_cast<std::int64_t>(group) * together;
+    const std::int64_t end = std::min(first + together, b.count());
+    for (std::int64_t i = lower ? first : 0; i < a.count(); ++i) {
+      for (std::int64_t j = first; j < (lower ? std::min(end, i + 1) : end); ++j) add(i, j);
+    }
+  };
+  ForEachOnThreads(threads, static_cast<std::size_t>((b.count() + together - 1) / together),
+                   add_group);
+}
+
+void AddProducts(const Panels& a, const Panels& b, bool lower, int threads, double* sums) {
+  AddProducts(a, b, lower, threads, {.first = sums, .stride = a.columns()});
+}
+
+std::vector<double> QuadraticForms(const double* rows, std::int64_t count, const double* moments,
+                                   std::int64_t n, int threads) {
+  constexpr std::int64_t kTogether = 256;  // rows and columns of blocks
+  std::vector<double> forms(static_cast<std::size_t>(count));
+  const auto add_part = [&](std::size_t part) {
+    const std::int64_t first = static_cast<std::int64_t>(part) * kTogether;
+    const std::int64_t height = std::min(kTogether, count - first);
+    std::vector<double> products;
+    for (std::int64_t k = 0; k < n; k += kTogether) {
+      // As M is symmetric, the block on the diagonal and twice what is right of it are the whole.
+      const std::int64_t depth = std::min(kTogether, n - k);
+      products.assign(static_cast<std::size_t>(height * (n - k)), 0.0);
+      AddProducts(Panels(rows + k * count + first, depth, height, count, 1),
+                  Panels(moments + k * n + k, depth, n - k, n, 1), false, 1, products.data());
+      for (std::int64_t c = 0; c < n - k; ++c) {
+        const double share = c < depth ? 1.0 : 2.0;
+        const double* const product = products.data() + c * height;
+        const double* const row = rows + (k + c) * count + first;
+        double* const form = forms.data() + first;
+        for (std::int64_t r = 0; r < height; ++r) form[r] += share * product[r] * row[r];
+      }
+    }
+  };
+  const double work = static_cast<double>(count) * static_cast<double>(n * n) / 2;
+  ForEachOnThreads(work < kWorkForThreads ? 1 : threads,
+                   static_cast<std::size_t>((count + kTogether - 1) / kTogether), add_part);
+  return forms;
 }
 
 }  // namespace msc

@@ -32,11 +32,26 @@ class Panels {
   std::vector<double> values_;
 };
 
-/// Adds a^T b to `sums`, a matrix [a.columns, b.columns] in columns. With `lower` only panels that
-/// hold something of the lower triangle are computed, which halves the work for a^T a. Both have
-/// equally many rows. The result is the same for any number of threads. Products and sums are in
-/// double: in f32, sums over many rows would lose the small eigenvalues of moments. Thread-safe for
-/// distinct sums.
+/// A matrix in columns that products are added to; `stride` values lie between its columns.
+struct ProductSums {
+  double* first = nullptr;
+  std::int64_t stride = 0;
+};
+
+/// Adds a^T b to `sums`, a matrix [a.columns, b.columns]. With `lower` only panels that hold
+/// something of the lower triangle are computed, which halves the work for a^T a. Both have equally
+/// many rows; some hundred at a time stay in the cache. The result is the same for any number of
+/// threads, and an element does not depend on where in `a` and `b` its columns are. Products and
+/// sums are in double: in f32, sums over many rows would lose the small eigenvalues of moments.
+/// Thread-safe for distinct sums.
+void AddProducts(const Panels& a, const Panels& b, bool lower, int threads, ProductSums sums);
+/// Does the same for a matrix without gaps between its columns.
 void AddProducts(const Panels& a, const Panels& b, bool lower, int threads, double* sums);
+
+/// Returns d^T M d for each row d of `rows`, a matrix [count, n] in columns. M is `moments`, [n,
+/// n], symmetric.
+[[nodiscard]] std::vector<double> QuadraticForms(const double* rows, std::int64_t count,
+                                                 const double* moments, std::int64_t n,
+                                                 int threads);
 
 }  // namespace msc

@@ -7,6 +7,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/compress/prune/inverse_factor.h"
+#include "compiler/compress/prune/outer_products.h"
 
 namespace msc {
 namespace {
@@ -82,11 +83,14 @@ Matrix KeepLargest(const Matrix& weights, const Mask& mask) {
   return kept;
 }
 
-// Sets weights to zero one stretch after the other, and lets the weights behind compensate. The
-// cost of a weight is w^2 / factor(i, i)^2.
-Matrix MakeUp(Matrix weights, const Mask& mask, const Matrix& factor) {
-  for (Eigen::Index first = 0; first < weights.cols(); first += mask.width()) {
-    const Eigen::Index count = std::min(mask.width(), weights.cols() - first);
+/// Sets the weights of stretches in columns [first, end) to zero one stretch after the other, and
+/// lets the weights behind in these columns compensate. The cost of a weight is w^2 / factor(i,
+/// i)^2. Returns the negative errors that the weights from `end` on compensate for.
+Matrix MakeUpWithin(Eigen::Index begin, Eigen::Index end, const Mask& mask, const Matrix& factor,
+                    Matrix& weights) {
+  Matrix errors(weights.rows(), end - begin);
+  for (Eigen::Index first = begin; first < end; first += mask.width()) {
+    const Eigen::Index count = std::min(mask.width(), end - first);
     // w^2 / factor(i, i)^2 is the error that is left if weight i goes and later weights compensate
     // (Frantar and Alistarh, 2023, algorithm 1).
     const Eigen::RowVectorXd spread =
@@ -98,12 +102,31 @@ Matrix MakeUp(Matrix weights, const Mask& mask, const Matrix& factor) {
       const Eigen::VectorXd kept = weights.col(i).cwiseProduct(stays.col(i - first));
       // The later weights move against the error as in optimal brain surgery, with column i of the
       // factor in place of the inverse of the remaining inputs.
-      const Eigen::VectorXd error = (weights.col(i) - kept) / factor(i, i);
+      errors.col(i - begin) = (kept - weights.col(i)) / factor(i, i);
       weights.col(i) = kept;
-      const Eigen::Index rest = weights.cols() - i - 1;
+      const Eigen::Index rest = end - i - 1;
       // Zeros that are decided lie in front of i, so they stay.
-      weights.rightCols(rest).noalias() -= error * factor.col(i).tail(rest).transpose();
+      weights.middleCols(i + 1, rest).noalias() +=
+          errors.col(i - begin) * factor.col(i).segment(i + 1, rest).transpose();
     }
+  }
+  return errors;
+}
+
+/// Does so for all weights. Those behind some stretches compensate for all of these at once, which
+/// is a product of matrices.
+Matrix MakeUp(Matrix weights, const Mask& mask, const Matrix& factor, int threads) {
+  constexpr Eigen::Index kBlock = 128;
+  const Eigen::Index rows = weights.rows();
+  const Eigen::Index inputs = weights.cols();
+  const Eigen::Index width = std::max(kBlock / mask.width(), Eigen::Index{1}) * mask.width();
+  for (Eigen::Index first = 0; first < inputs; first += width) {
+    const Eigen::Index end = std::min(first + width, inputs);
+    const Matrix errors = MakeUpWithin(first, end, mask, factor, weights);
+    if (end == inputs) break;
+    AddProducts(Panels(errors.data(), end - first, rows, rows, 1),
+                Panels(&factor(end, first), end - first, inputs - end, inputs, 1), false, threads,
+                &weights(0, end));
   }
   return weights;
 }
@@ -131,7 +154,8 @@ bool PatternFits(const SparsityPattern& pattern, const LinearForm& form) {
 }
 
 std::vector<float> SparsifyRows(std::span<const float> rows, const LinearForm& form,
-                                const SparsityPattern& pattern, std::span<const double> gram) {
+                                const SparsityPattern& pattern, std::span<const double> gram,
+                                int threads) {
   const Eigen::Index inputs = form.inputs;
   Check(PatternFits(pattern, form) && std::ssize(gram) == inputs * inputs,
         "a pattern that fits the rows");
@@ -145,13 +169,15 @@ std::vector<float> SparsifyRows(std::span<const float> rows, const LinearForm& f
   Matrix taken = KeepLargest(weights, mask);
   std::vector<Eigen::Index> all(order.size());
   std::iota(all.begin(), all.end(), Eigen::Index{0});
-  const Matrix factor = InverseFactor(moments, all);
+  const Matrix factor = InverseFactor(moments, all, threads);
   if (factor.allFinite()) {
-    const Matrix made_up = MakeUp(weights, mask, factor);
+    const Matrix made_up = MakeUp(weights, mask, factor, threads);
     // The error is computed with the moments as they are: damping is only for the inverse.
     const auto missed = [&](const Matrix& chosen) -> Eigen::VectorXd {
       const Matrix difference = chosen - weights;
-      return (difference * moments).cwiseProduct(difference).rowwise().sum();
+      const std::vector<double> errors =
+          QuadraticForms(difference.data(), difference.rows(), moments.data(), inputs, threads);
+      return Eigen::Map<const Eigen::VectorXd>(errors.data(), difference.rows());
     };
     const Eigen::VectorXd before = missed(taken);
     const Eigen::VectorXd after = missed(made_up);

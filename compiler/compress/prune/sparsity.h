@@ -32,10 +32,11 @@ struct SparsityPattern {
 /// error. Compares the result with keeping the largest weights, and takes the one with the smaller
 /// error in W x; row by row for N:M, for all rows together if unstructured. Unstructured zeros are
 /// spread evenly over stretches of 128 inputs, but not over rows.
+/// The result is the same for any number of threads.
 /// Source: Frantar and Alistarh 2023 (arXiv 2301.00774), algorithm 1.
 [[nodiscard]] std::vector<float> SparsifyRows(std::span<const float> rows, const LinearForm& form,
                                               const SparsityPattern& pattern,
-                                              std::span<const double> gram);
+                                              std::span<const double> gram, int threads = 1);
 
 /// Returns the share of values that are 0.
 [[nodiscard]] double ZeroShare(std::span<const float> values);

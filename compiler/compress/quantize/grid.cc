@@ -11,11 +11,13 @@
 #include "compiler/base/error.h"
 #include "compiler/base/parallel.h"
 #include "compiler/compress/prune/inverse_factor.h"
+#include "compiler/compress/prune/outer_products.h"
 
 namespace msc {
 namespace {
 
 using Matrix = Eigen::MatrixXd;
+using Moments = Eigen::Map<const Matrix>;
 using Vector = Eigen::VectorXd;
 using Order = std::vector<Eigen::Index>;
 
@@ -63,7 +65,7 @@ std::pair<float, float> RangeOf(std::span<const float> row) {
   return range;
 }
 
-Order ByMoment(const Matrix& gram) {
+Order ByMoment(const Moments& gram) {
   Order order(static_cast<std::size_t>(gram.rows()));
   std::iota(order.begin(), order.end(), Eigen::Index{0});
   // Inputs with large moments cost most, and are rounded while most weights are left to compensate.
@@ -91,7 +93,7 @@ class Row {
     }
   }
 
-  void Descend(const Matrix& gram) {
+  void Descend(const Moments& gram) {
     // Half the gradient of (rounded - wanted)^T gram (rounded - wanted).
     Vector slope = gram * (rounded_ - wanted_);
     for (int sweep = 0; sweep < kMaxSweeps; ++sweep) {
@@ -139,7 +141,7 @@ class Row {
 /// Rounds rows together by GPTQ, so that each part of the factor is read once for all of them. A
 /// row keeps what it is rounded to if that has a smaller error.
 /// Source: Frantar et al. 2022, algorithm 1.
-void RoundByGptq(std::span<Row> rows, const Matrix& moments, const Matrix& factor,
+void RoundByGptq(std::span<Row> rows, const Moments& moments, const Matrix& factor,
                  const Order& order) {
   constexpr Eigen::Index kBlock = 64;
   const auto inputs = static_cast<Eigen::Index>(order.size());
@@ -152,7 +154,7 @@ void RoundByGptq(std::span<Row> rows, const Matrix& moments, const Matrix& facto
       left(r, i) = rows[static_cast<std::size_t>(r)].wanted()[at];
     }
   }
-  Matrix errors(count, kBlock);
+  Matrix errors(count, kBlock);  // negative
   for (Eigen::Index first = 0; first < inputs; first += kBlock) {
     const Eigen::Index end = std::min(first + kBlock, inputs);
     for (Eigen::Index i = first; i < end; ++i) {
@@ -161,28 +163,32 @@ void RoundByGptq(std::span<Row> rows, const Matrix& moments, const Matrix& facto
         made(r, at) = rows[static_cast<std::size_t>(r)].Nearest(left(r, i), at);
       }
       // The later inputs compensate for the rounding error as well as they can (equation 2).
-      errors.col(i - first) = (left.col(i) - made.col(at)) / factor(i, i);
+      errors.col(i - first) = (made.col(at) - left.col(i)) / factor(i, i);
       const Eigen::Index rest = end - i - 1;
-      left.middleCols(i + 1, rest).noalias() -=
+      left.middleCols(i + 1, rest).noalias() +=
           errors.col(i - first) * factor.col(i).segment(i + 1, rest).transpose();
     }
-    const Eigen::Index rest = inputs - end;
-    left.rightCols(rest).noalias() -=
-        errors.leftCols(end - first) * factor.block(end, first, rest, end - first).transpose();
+    // Those outside of the block do so once for all of it, which is a product of matrices.
+    if (end == inputs) break;
+    AddProducts(Panels(errors.data(), end - first, count, count, 1),
+                Panels(&factor(end, first), end - first, inputs - end, inputs, 1), false, 1,
+                &left(0, end));
   }
-  Matrix before(count, inputs);
+  // What GPTQ leaves of all rows, then what the nearest levels leave.
+  Matrix& missed = left;
+  missed.resize(2 * count, inputs);
   for (Eigen::Index r = 0; r < count; ++r) {
     const Row& row = rows[static_cast<std::size_t>(r)];
-    before.row(r) = row.rounded() - row.wanted();
-    left.row(r) = made.row(r).transpose() - row.wanted();
+    missed.row(r) = made.row(r).transpose() - row.wanted();
+    missed.row(count + r) = row.rounded() - row.wanted();
   }
-  const auto error_of = [&](const Matrix& difference) -> Vector {
-    return (difference * moments).cwiseProduct(difference).rowwise().sum();
-  };
-  const Vector error_before = error_of(before);
-  const Vector error_after = error_of(left);
+  const std::vector<double> errors_of =
+      QuadraticForms(missed.data(), 2 * count, moments.data(), inputs, 1);
   for (Eigen::Index r = 0; r < count; ++r) {
-    if (!(error_after[r] < error_before[r])) continue;
+    if (!(errors_of[static_cast<std::size_t>(r)] <
+          errors_of[static_cast<std::size_t>(count + r)])) {
+      continue;
+    }
     rows[static_cast<std::size_t>(r)].SetRounded(made.row(r));
   }
 }
@@ -253,26 +259,30 @@ std::vector<float> RoundRows(std::span<const float> rows, std::span<const Weight
         "rows are all of one length");
   const auto inputs = static_cast<Eigen::Index>(rows.size() / steps.size()) * groups;
   const auto per_row = static_cast<std::size_t>(groups);
-  Matrix moments;
+  const bool reads = rounding != WeightRounding::kNearest;
+  Check(!reads || std::ssize(gram) == inputs * inputs, "second moments are those of the inputs");
+  const Moments moments(gram.data(), reads ? inputs : 0, reads ? inputs : 0);
   Matrix factor;
   Order order;
-  if (rounding != WeightRounding::kNearest) {
-    Check(std::ssize(gram) == inputs * inputs, "second moments are those of the inputs");
-    moments = Eigen::Map<const Matrix>(gram.data(), inputs, inputs);
+  if (reads) {
     order = ByMoment(moments);
-    factor = InverseFactor(moments, order);
+    factor = InverseFactor(moments, order, threads);
   }
   // A factor that is not finite means that the moments have no inverse even with damping.
-  const bool fits = rounding != WeightRounding::kNearest && factor.allFinite();
+  const bool fits = reads && factor.allFinite();
   // Rows are independent: they share inputs, and the square error is the sum over rows. So many
-  // rows at a time are rounded together.
-  constexpr std::size_t kTogether = 32;
+  // rows at a time are rounded together, each in the same way whatever their number: what they
+  // share is read once, and each thread gets some.
+  constexpr std::size_t kLeastTogether = 32;
+  constexpr std::size_t kMostTogether = 256;
   const std::size_t count = steps.size() / per_row;
+  const std::size_t together_most = std::clamp(
+      count / (2 * static_cast<std::size_t>(std::max(threads, 1))), kLeastTogether, kMostTogether);
   std::vector<float> rounded(rows.size());
   const auto round = [&](std::size_t part) {
     std::vector<Row> together;
-    const std::size_t first = part * kTogether;
-    const std::size_t end = std::min(first + kTogether, count);
+    const std::size_t first = part * together_most;
+    const std::size_t end = std::min(first + together_most, count);
     for (std::size_t r = first; r < end; ++r) {
       together.emplace_back(rows.data() + static_cast<std::int64_t>(r) * inputs, inputs,
                             steps.subspan(r * per_row, per_row));
@@ -291,7 +301,7 @@ std::vector<float> RoundRows(std::span<const float> rows, std::span<const Weight
   // A thread costs more than it gains on a few rows of few inputs.
   const double work = static_cast<double>(rows.size()) * static_cast<double>(inputs);
   const bool alone = rounding == WeightRounding::kNearest || work < kWorkForThreads;
-  ForEachOnThreads(alone ? 1 : threads, (count + kTogether - 1) / kTogether, round);
+  ForEachOnThreads(alone ? 1 : threads, (count + together_most - 1) / together_most, round);
   return rounded;
 }
 

@@ -13,26 +13,30 @@
 namespace msc::detail {
 namespace {
 
-TensorPtr ReadTensor(const onnx::TensorProto& proto, const std::string& what,
-                     const ImportOptions& options) {
-  return std::make_shared<const Tensor>(ReadTensorProto(proto, what, options));
+TensorPtr Shared(Tensor tensor) {
+  return std::make_shared<const Tensor>(std::move(tensor));
 }
 
-Tensor StringTensor(Dims dims, std::vector<std::string> values) {
+TensorPtr ReadTensor(const onnx::TensorProto& proto, const std::string& what,
+                     const SourceOptions& options) {
+  return Shared(ReadTensorProto(proto, what, options));
+}
+
+TensorPtr StringTensor(Dims dims, std::vector<std::string> values) {
   Tensor tensor(DType::kString, std::move(dims));
   tensor.mutable_strings() = std::move(values);
-  return tensor;
+  return Shared(std::move(tensor));
 }
 
 template <class T>
-Tensor ListTensor(DType dtype, const std::vector<T>& values) {
-  return Tensor::From<T>(dtype, {static_cast<std::int64_t>(values.size())}, values);
+TensorPtr ListTensor(DType dtype, const std::vector<T>& values) {
+  return Shared(Tensor::From<T>(dtype, {static_cast<std::int64_t>(values.size())}, values));
 }
 
 }  // namespace
 
 Attr ReadAttribute(const onnx::AttributeProto& proto, const std::string& what,
-                   const ImportOptions& options) {
+                   const SourceOptions& options) {
   if (!proto.ref_attr_name().empty()) throw UserError(what + " refers to a function's attribute");
   switch (proto.type()) {
     case onnx::AttributeProto::FLOAT:
@@ -65,17 +69,17 @@ Attr ReadAttribute(const onnx::AttributeProto& proto, const std::string& what,
   }
 }
 
-Tensor ReadConstantNode(const onnx::NodeProto& proto, const std::string& what,
-                        const ImportOptions& options) {
+TensorPtr ReadConstantNode(const onnx::NodeProto& proto, const std::string& what,
+                           const SourceOptions& options) {
   if (proto.attribute_size() != 1) throw UserError(what + ": needs exactly one value attribute");
   const auto& only = proto.attribute(0);
   const std::string place = what + ": attribute " + QuoteForeign(only.name());
   Attr attr = ReadAttribute(only, place, options);
   if (only.name() == "value") {
-    if (const auto* tensor = std::get_if<TensorPtr>(&attr)) return **tensor;
+    if (const auto* tensor = std::get_if<TensorPtr>(&attr)) return *tensor;
   } else if (only.name() == "value_float") {
     if (const auto* value = std::get_if<float>(&attr)) {
-      return Tensor::From<float>(DType::kF32, {}, std::span(value, 1));
+      return Shared(Tensor::From<float>(DType::kF32, {}, std::span(value, 1)));
     }
   } else if (only.name() == "value_floats") {
     if (const auto* list = std::get_if<std::vector<float>>(&attr)) {
@@ -83,7 +87,7 @@ Tensor ReadConstantNode(const onnx::NodeProto& proto, const std::string& what,
     }
   } else if (only.name() == "value_int") {
     if (const auto* value = std::get_if<std::int64_t>(&attr)) {
-      return Tensor::From<std::int64_t>(DType::kI64, {}, std::span(value, 1));
+      return Shared(Tensor::From<std::int64_t>(DType::kI64, {}, std::span(value, 1)));
     }
   } else if (only.name() == "value_ints") {
     if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attr)) {

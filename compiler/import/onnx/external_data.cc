@@ -122,7 +122,6 @@ ExternalFile::~ExternalFile() {
 
 void ExternalFile::Read(std::span<std::byte> out) const {
   Check(out.size() == place_.length, "the buffer for external data has its length");
-  // pread, not mmap: if the file shrinks meanwhile, pread returns short, but mmap raises a signal.
   std::size_t done = 0;
   while (done < out.size()) {
     const ssize_t got =
@@ -130,6 +129,16 @@ void ExternalFile::Read(std::span<std::byte> out) const {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) Reject(place_.location, "could not be read to its end");
     done += static_cast<std::size_t>(got);
+  }
+}
+
+std::shared_ptr<const MappedFile> ExternalFile::Map() const {
+  struct stat facts {};
+  if (fstat(fd_, &facts) != 0 || facts.st_size <= 0) return nullptr;
+  try {
+    return std::make_shared<const MappedFile>(fd_, static_cast<std::size_t>(facts.st_size));
+  } catch (const SystemError&) {
+    return nullptr;
   }
 }
 

@@ -3,9 +3,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
+
+#include "compiler/base/mapped_file.h"
 
 namespace msc::detail {
 
@@ -31,6 +34,9 @@ class ExternalFile {
 
   /// Fills `out`, whose size is the length of the place. Throws UserError if the file has shrunk.
   void Read(std::span<std::byte> out) const;
+  /// Maps the whole file. Returns null if it is empty, or its file system or a limit of the process
+  /// allows no mapping.
+  [[nodiscard]] std::shared_ptr<const MappedFile> Map() const;
   /// Returns the SHA-1 of the whole file, 40 lowercase hex digits. Throws UserError if it cannot be
   /// read.
   [[nodiscard]] std::string Sha1Hex() const;

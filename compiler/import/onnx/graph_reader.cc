@@ -113,21 +113,11 @@ void CheckUnseen(const std::string& name, const Graph& graph, const Names& left_
   }
 }
 
-/// `external_bytes` counts those of all graphs of the model.
-void AddInitializers(const onnx::GraphProto& proto, const ImportOptions& options,
-                     std::uint64_t& external_bytes, Graph& graph) {
+void AddInitializers(const onnx::GraphProto& proto, const SourceOptions& options, Graph& graph) {
   for (const auto& initializer : proto.initializer()) {
     CheckName(initializer.name(), "initializer", options.limits);
     const std::string what = "initializer " + QuoteForeign(initializer.name());
     Tensor tensor = ReadTensorProto(initializer, what, options);
-    // Several tensors may refer to the same bytes of a file, so limit their sum.
-    if (initializer.data_location() == onnx::TensorProto::EXTERNAL) {
-      external_bytes += tensor.bytes();
-      if (external_bytes > options.limits.tensor_bytes) {
-        throw UserError(what + " takes external data past " +
-                        std::to_string(options.limits.tensor_bytes) + " bytes in all");
-      }
-    }
     CheckUnseen(initializer.name(), graph, {});
     graph.AddConstant(initializer.name(), std::move(tensor));
   }
@@ -185,7 +175,7 @@ struct Outputs {
 
 /// Declares the outputs of all nodes, and adds those of Constant nodes.
 Outputs DeclareOutputs(const std::vector<FileNode>& nodes, const DeclaredTypes& types,
-                       const Reads& reads, const ImportOptions& options, const OpRegistry& ops,
+                       const Reads& reads, const SourceOptions& options, const OpRegistry& ops,
                        Graph& graph) {
   Outputs outputs;
   for (const FileNode& node : nodes) {
@@ -256,7 +246,7 @@ void CheckUnchanged(const FileNode& node) {
                   ", the newest that is read: export the model with that one");
 }
 
-PendingNode ReadNode(const FileNode& file, const Names& left_out, const ImportOptions& options,
+PendingNode ReadNode(const FileNode& file, const Names& left_out, const SourceOptions& options,
                      const Graph& graph) {
   const onnx::NodeProto& proto = file.proto;
   PendingNode node{.position = file.position,
@@ -309,7 +299,7 @@ class Reader {
   Graph Read(const onnx::GraphProto& proto) {
     CheckSizes(proto, source_.options.limits);
     const DeclaredTypes types = ReadDeclaredTypes(proto, source_.options.limits);
-    AddInitializers(proto, source_.options, external_bytes_, graph_);
+    AddInitializers(proto, source_.options, graph_);
     AddInputs(proto, types, graph_);
     if (source_.options.set_inputs) source_.options.set_inputs(graph_);
     ReadNodes(proto, types);
@@ -319,7 +309,7 @@ class Reader {
 
  private:
   void ReadNodes(const onnx::GraphProto& proto, const DeclaredTypes& types) {
-    const ImportOptions& options = source_.options;
+    const SourceOptions& options = source_.options;
     const std::vector<FileNode> nodes = NameNodes(proto, source_, taken_);
     CountReads(proto, reads_);
     const Outputs outputs = DeclareOutputs(nodes, types, reads_, options, ops_, graph_);
@@ -435,7 +425,7 @@ class Reader {
     onnx::GraphProto branch = proto;
     MakeNamesUnique(file.name + (truth ? ".then" : ".else"), value_names_, branch);
     const DeclaredTypes types = ReadDeclaredTypes(branch, source_.options.limits);
-    AddInitializers(branch, source_.options, external_bytes_, graph_);
+    AddInitializers(branch, source_.options, graph_);
     ReadNodes(branch, types);
     std::vector<std::string> outputs;
     for (const auto& output : branch.output()) {
@@ -477,7 +467,6 @@ class Reader {
   Names taken_;             ///< names of nodes
   ValueNames value_names_;  ///< of the file, and those made for branches
   Reads reads_;
-  std::uint64_t external_bytes_ = 0;
   SmallValues small_values_{graph_};
 };
 

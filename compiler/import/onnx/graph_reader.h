@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "compiler/import/onnx/import.h"
+#include "compiler/import/onnx/tensor_bytes.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ops/op.h"
 
@@ -15,7 +15,7 @@ namespace msc::detail {
 /// Parameters for reading a graph of a file.
 struct GraphSource {
   std::int64_t opset = 17;  ///< of the model
-  ImportOptions options = {};
+  SourceOptions options = {};
 };
 
 /// Converts the main graph of a model to operator set 17. Accepts only operators in `ops`. Types

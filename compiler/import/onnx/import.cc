@@ -2,17 +2,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 #include <optional>
 
 #include <onnx/onnx_pb.h>
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/import/onnx/byte_source.h"
 #include "compiler/import/onnx/checksums.h"
 #include "compiler/import/onnx/graph_reader.h"
 #include "compiler/import/onnx/inline_functions.h"
 #include "compiler/import/onnx/operator_sets.h"
+#include "compiler/import/onnx/tensor_bytes.h"
 #include "compiler/import/onnx/tensor_proto.h"
 #include "compiler/import/onnx/text.h"
 #include "compiler/import/onnx/wire_scan.h"
@@ -93,24 +94,30 @@ void CheckSizes(const Graph& graph, const ImportLimits& limits) {
   }
 }
 
-Graph Read(std::string_view bytes, const ImportOptions& options) {
-  if (bytes.empty()) throw UserError("is empty");
-  if (bytes.size() > options.limits.file_bytes ||
-      bytes.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw UserError("is larger than " + std::to_string(options.limits.file_bytes) + " bytes");
+/// Decodes the model, but not the raw bytes of its tensors (see ScanModelWire).
+onnx::ModelProto Decode(const detail::ByteSource& bytes, const ImportLimits& limits) {
+  if (bytes.size() == 0) throw UserError("is empty");
+  if (bytes.size() > limits.file_bytes) {
+    throw UserError("is larger than " + std::to_string(limits.file_bytes) + " bytes");
   }
-  detail::ScanModelWire(bytes, options.limits);
   onnx::ModelProto model;
-  if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+  if (!model.ParseFromString(detail::ScanModelWire(bytes, limits))) {
     throw UserError("is not an ONNX model, or was cut short");
   }
+  return model;
+}
+
+Graph Read(const detail::ByteSource& bytes, const ImportOptions& options) {
+  onnx::ModelProto model = Decode(bytes, options.limits);
   CheckIrVersion(model);
   const std::int64_t opset = ReadOpset(model);
   detail::InlineFunctions(options.limits, model);
   if (!options.external_folder.empty()) {
     detail::CheckExternalData(model, options.external_folder);
   }
-  Graph graph = detail::ReadGraphProto(model.graph(), {.opset = opset, .options = options}, Ops());
+  detail::TensorBytes tensors(bytes, options);
+  Graph graph = detail::ReadGraphProto(model.graph(),
+                                       {.opset = opset, .options = {options, &tensors}}, Ops());
   ReadMetadata(model, opset, options.limits, graph);
   InferTypes(graph);
   CheckSizes(graph, options.limits);
@@ -118,7 +125,8 @@ Graph Read(std::string_view bytes, const ImportOptions& options) {
   return graph;
 }
 
-Graph ReadNamed(std::string_view bytes, const std::string& source, const ImportOptions& options) {
+Graph ReadNamed(const detail::ByteSource& bytes, const std::string& source,
+                const ImportOptions& options) {
   try {
     return Read(bytes, options);
   } catch (const UserError& error) {
@@ -129,24 +137,30 @@ Graph ReadNamed(std::string_view bytes, const std::string& source, const ImportO
 }  // namespace
 
 Graph ImportOnnx(const std::string& path, const ImportOptions& options) {
-  const std::string bytes = ReadFile(path, options.limits.file_bytes);
+  const InputFile file(path, options.limits.file_bytes);
   ImportOptions here = options;
   here.external_folder = std::filesystem::path(path).parent_path().string();
   if (here.external_folder.empty()) here.external_folder = ".";
-  return ReadNamed(bytes, "model " + detail::QuoteForeign(path), here);
+  return ReadNamed(detail::ByteSource(file), "model " + detail::QuoteForeign(path), here);
 }
 
 Graph ImportOnnxBytes(std::string_view bytes, const ImportOptions& options) {
-  return ReadNamed(bytes, "model", options);
+  return ReadNamed(detail::ByteSource(bytes), "model", options);
 }
 
 Tensor ImportOnnxTensor(const std::string& path, const ImportOptions& options) {
-  const std::string bytes = ReadFile(path, options.limits.file_bytes);
+  const InputFile file(path, options.limits.file_bytes);
+  const detail::ByteSource bytes(file);
   onnx::TensorProto proto;
-  if (!proto.ParseFromString(bytes)) {
-    throw UserError("'" + path + "' does not hold an ONNX tensor, or was cut short");
+  try {
+    if (!proto.ParseFromString(detail::ScanTensorWire(bytes, options.limits))) {
+      throw UserError("holds no ONNX tensor, or was cut short");
+    }
+  } catch (const UserError& error) {
+    throw UserError("'" + path + "' " + error.what());
   }
-  return detail::ReadTensorProto(proto, "tensor of '" + path + "'", options);
+  detail::TensorBytes tensors(bytes, options);
+  return detail::ReadTensorProto(proto, "tensor of '" + path + "'", {options, &tensors});
 }
 
 }  // namespace msc

@@ -12,22 +12,30 @@ namespace msc {
 /// Limits on what a model file may request. Files are untrusted: a few hundred bytes can claim
 /// gigabytes.
 struct ImportLimits {
-  std::uint64_t file_bytes = std::uint64_t{1} << 30U;      ///< at most 2 GiB - 1 (protobuf)
-  std::uint64_t messages = 2'000'000;                      ///< protobuf submessages and strings
-  std::uint64_t decoded_factor = 4;                        ///< decoded bytes <= factor * file ...
-  std::uint64_t decoded_extra = std::uint64_t{64} << 20U;  ///< ... + this
-  std::uint32_t message_depth = 64;                        ///< nesting of protobuf messages
-  std::uint64_t nodes = 200'000;                           ///< in total
-  std::uint64_t initializers = 100'000;                    ///< in total
-  std::uint64_t name_bytes = 4096;                         ///< of one name
-  std::uint64_t rank = 16;                                 ///< of one tensor
-  std::int64_t dim = std::int64_t{1} << 31U;               ///< one dimension
-  std::int64_t elements = std::int64_t{1} << 40U;          ///< of one tensor
-  std::uint64_t tensor_bytes = std::uint64_t{16} << 30U;   ///< of one tensor
+  std::uint64_t file_bytes = std::uint64_t{16} << 30U;
+  std::uint64_t structure_bytes = std::uint64_t{1} << 30U;  ///< of a file without its raw_data
+  std::uint64_t messages = 2'000'000;                       ///< protobuf submessages and strings
+  std::uint64_t decoded_factor = 4;                         ///< decoded bytes <= factor * file ...
+  std::uint64_t decoded_extra = std::uint64_t{64} << 20U;   ///< ... + this
+  std::uint32_t message_depth = 64;                         ///< nesting of protobuf messages
+  std::uint64_t nodes = 200'000;                            ///< in total
+  std::uint64_t initializers = 100'000;                     ///< in total
+  std::uint64_t name_bytes = 4096;                          ///< of one name
+  std::uint64_t rank = 16;                                  ///< of one tensor
+  std::int64_t dim = std::int64_t{1} << 31U;                ///< one dimension
+  std::int64_t elements = std::int64_t{1} << 40U;           ///< of one tensor
+  std::uint64_t tensor_bytes = std::uint64_t{16} << 30U;    ///< of one tensor
+};
+
+/// How large tensors in files of external data are kept.
+enum class ExternalStorage : std::uint8_t {
+  kMapped,  ///< Tensor::View of the file: it must not change while the graph lives (MappedFile)
+  kCopied,  ///< in memory
 };
 
 struct ImportOptions {
   ImportLimits limits;
+  ExternalStorage external_data = ExternalStorage::kMapped;
   /// For ImportOnnxBytes: the folder of external data. Empty rejects external data. ImportOnnx uses
   /// the folder of the file.
   std::string external_folder;
@@ -51,8 +59,9 @@ struct ImportOptions {
 /// Safe for untrusted files: throws UserError, which names the file and the place (for an operator
 /// that compiler/ops does not have: node position, node name, operator, domain, operator set).
 /// Reads external data only below the folder of the model, follows no links, and verifies checksums
-/// that the model gives. Sources: ONNX IR specification, Operators and Changelog pages, up to
-/// operator set 27.
+/// that the model gives. Takes as much memory as the tensors in the model's own file, and little
+/// more; see ExternalStorage for those in others. Sources: ONNX IR specification, Operators and
+/// Changelog pages, up to operator set 27.
 [[nodiscard]] Graph ImportOnnx(const std::string& path, const ImportOptions& options = {});
 /// Imports the content of a model file; messages call it "model".
 [[nodiscard]] Graph ImportOnnxBytes(std::string_view bytes, const ImportOptions& options = {});

@@ -12,6 +12,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/import/onnx/external_data.h"
+#include "compiler/import/onnx/tensor_bytes.h"
 #include "compiler/import/onnx/text.h"
 
 namespace msc::detail {
@@ -71,18 +72,29 @@ ExternalPlace ReadPlace(const onnx::TensorProto& proto, const std::string& what,
 }
 
 Tensor ReadExternal(const onnx::TensorProto& proto, const std::string& what,
-                    const std::string& folder, std::pair<DType, Dims> type) {
-  if (folder.empty()) {
+                    const SourceOptions& options, std::pair<DType, Dims> type) {
+  if (options.external_folder.empty()) {
     Reject(what, "lies in an external file, which is not read here: import the model by its path");
   }
   if (type.first == DType::kString) Reject(what, "cannot keep strings in an external file");
   const auto bytes = static_cast<std::uint64_t>(ElementCount(type.second)) * ByteSize(type.first);
   ExternalPlace place = ReadPlace(proto, what, bytes);
   try {
-    const ExternalFile file(folder, std::move(place));
-    Tensor tensor(type.first, std::move(type.second));
-    file.Read(tensor.MutableRaw());
-    return tensor;
+    return options.bytes->ReadExternal(std::move(place), type.first, std::move(type.second));
+  } catch (const UserError& error) {
+    throw UserError(what + ": " + error.what());
+  }
+}
+
+Tensor ReadRaw(const onnx::TensorProto& proto, const std::string& what,
+               const SourceOptions& options, std::pair<DType, Dims> type) {
+  if (type.first == DType::kString) Reject(what, "cannot keep strings as raw bytes");
+  const RawPlace place = RawPlaceIn(proto.raw_data());
+  // Check before allocating memory: the file may claim sizes that it does not contain.
+  const auto bytes = static_cast<std::uint64_t>(ElementCount(type.second)) * ByteSize(type.first);
+  CheckPayload(what, place.length, bytes, "bytes");
+  try {
+    return options.bytes->Read(place, type.first, std::move(type.second));
   } catch (const UserError& error) {
     throw UserError(what + ": " + error.what());
   }
@@ -236,7 +248,7 @@ std::optional<DType> FromOnnxType(std::int64_t number) {
 }
 
 Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
-                       const ImportOptions& options) {
+                       const SourceOptions& options) {
   const auto dtype = FromOnnxType(proto.data_type());
   if (!dtype) RejectElementType(what, proto.data_type());
   if (proto.has_segment()) Reject(what, "is split into segments, which are not supported");
@@ -253,24 +265,17 @@ Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
       (external && (typed > 0 || proto.has_raw_data()))) {
     Reject(what, "holds its values in several or in the wrong fields");
   }
-  if (external) {
-    Tensor tensor = ReadExternal(proto, what, options.external_folder, {*dtype, std::move(dims)});
+  if (external || proto.has_raw_data()) {
+    Check(options.bytes != nullptr, "the bytes of a model's tensors are known");
+    const auto read = external ? ReadExternal : ReadRaw;
+    Tensor tensor = read(proto, what, options, {*dtype, std::move(dims)});
     CheckBools(tensor, what);
     return tensor;
   }
-  // Check before allocating memory: the file may claim sizes that it does not contain.
-  if (proto.has_raw_data()) {
-    if (*dtype == DType::kString) Reject(what, "cannot keep strings as raw bytes");
-    CheckPayload(what, proto.raw_data().size(), bytes, "bytes");
-  } else {
-    CheckPayload(what, static_cast<std::uint64_t>(typed), count * (complex ? 2 : 1), "values");
-  }
+  // Check before allocating memory, as above.
+  CheckPayload(what, static_cast<std::uint64_t>(typed), count * (complex ? 2 : 1), "values");
   Tensor tensor(*dtype, std::move(dims));
-  if (!proto.has_raw_data()) {
-    ReadField(proto, what, tensor);
-  } else if (bytes > 0) {
-    std::memcpy(tensor.MutableRaw().data(), proto.raw_data().data(), bytes);
-  }
+  ReadField(proto, what, tensor);
   CheckBools(tensor, what);
   return tensor;
 }

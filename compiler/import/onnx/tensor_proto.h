@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "compiler/base/dtype.h"
-#include "compiler/import/onnx/import.h"
+#include "compiler/import/onnx/tensor_bytes.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/tensor.h"
 
@@ -29,7 +29,7 @@ namespace msc::detail {
 /// `options.limits`, a payload that does not match shape and type exactly, values out of range, or
 /// unreadable external data.
 [[nodiscard]] Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
-                                     const ImportOptions& options);
+                                     const SourceOptions& options);
 
 /// Converts the type of a value; kUndefined if the model omits it. Throws UserError for maps and
 /// sparse tensors.

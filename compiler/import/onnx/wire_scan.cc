@@ -1,207 +1,59 @@
 #include "compiler/import/onnx/wire_scan.h"
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
-#include <onnx/onnx_pb.h>
-
 #include "compiler/base/error.h"
+#include "compiler/import/onnx/wire_layout.h"
 
 namespace msc::detail {
 namespace {
 
-/// Content of a length-delimited field. libprotobuf keeps fields that the table does not list as
-/// unknown bytes.
-enum class Kind : std::uint8_t { kUnknown, kText, kVarints32, kVarints64, kFixed, kMessage };
-
-enum class Type : std::uint8_t {
-  kModel,
-  kGraph,
-  kNode,
-  kAttribute,
-  kTensor,
-  kSparseTensor,
-  kSegment,
-  kValueInfo,
-  kType,
-  kTypeTensor,
-  kTypeElement,
-  kTypeMap,
-  kShape,
-  kDimension,
-  kPair,
-  kOperatorSet,
-  kFunction,
-  kTraining,
-  kAnnotation,
-};
-
-struct FieldRow {
-  Type in;
-  std::uint32_t number;
-  Kind kind;
-  Type message = Type::kModel;
-};
-
-using enum Kind;
-using enum Type;
-
-constexpr std::array kFields = {
-    FieldRow{kModel, 2, kText},
-    FieldRow{kModel, 3, kText},
-    FieldRow{kModel, 4, kText},
-    FieldRow{kModel, 6, kText},
-    FieldRow{kModel, 7, kMessage, kGraph},
-    FieldRow{kModel, 8, kMessage, kOperatorSet},
-    FieldRow{kModel, 14, kMessage, kPair},
-    FieldRow{kModel, 20, kMessage, kTraining},
-    FieldRow{kModel, 25, kMessage, kFunction},
-    FieldRow{kGraph, 1, kMessage, kNode},
-    FieldRow{kGraph, 2, kText},
-    FieldRow{kGraph, 5, kMessage, kTensor},
-    FieldRow{kGraph, 10, kText},
-    FieldRow{kGraph, 11, kMessage, kValueInfo},
-    FieldRow{kGraph, 12, kMessage, kValueInfo},
-    FieldRow{kGraph, 13, kMessage, kValueInfo},
-    FieldRow{kGraph, 14, kMessage, kAnnotation},
-    FieldRow{kGraph, 15, kMessage, kSparseTensor},
-    FieldRow{kNode, 1, kText},
-    FieldRow{kNode, 2, kText},
-    FieldRow{kNode, 3, kText},
-    FieldRow{kNode, 4, kText},
-    FieldRow{kNode, 5, kMessage, kAttribute},
-    FieldRow{kNode, 6, kText},
-    FieldRow{kNode, 7, kText},
-    FieldRow{kAttribute, 1, kText},
-    FieldRow{kAttribute, 4, kText},
-    FieldRow{kAttribute, 5, kMessage, kTensor},
-    FieldRow{kAttribute, 6, kMessage, kGraph},
-    FieldRow{kAttribute, 7, kFixed},
-    FieldRow{kAttribute, 8, kVarints64},
-    FieldRow{kAttribute, 9, kText},
-    FieldRow{kAttribute, 10, kMessage, kTensor},
-    FieldRow{kAttribute, 11, kMessage, kGraph},
-    FieldRow{kAttribute, 13, kText},
-    FieldRow{kAttribute, 14, kMessage, kType},
-    FieldRow{kAttribute, 15, kMessage, kType},
-    FieldRow{kAttribute, 21, kText},
-    FieldRow{kAttribute, 22, kMessage, kSparseTensor},
-    FieldRow{kAttribute, 23, kMessage, kSparseTensor},
-    FieldRow{kTensor, 1, kVarints64},
-    FieldRow{kTensor, 3, kMessage, kSegment},
-    FieldRow{kTensor, 4, kFixed},
-    FieldRow{kTensor, 5, kVarints32},
-    FieldRow{kTensor, 6, kText},
-    FieldRow{kTensor, 7, kVarints64},
-    FieldRow{kTensor, 8, kText},
-    FieldRow{kTensor, 9, kText},
-    FieldRow{kTensor, 10, kFixed},
-    FieldRow{kTensor, 11, kVarints64},
-    FieldRow{kTensor, 12, kText},
-    FieldRow{kTensor, 13, kMessage, kPair},
-    FieldRow{kSparseTensor, 1, kMessage, kTensor},
-    FieldRow{kSparseTensor, 2, kMessage, kTensor},
-    FieldRow{kSparseTensor, 3, kVarints64},
-    FieldRow{kValueInfo, 1, kText},
-    FieldRow{kValueInfo, 2, kMessage, kType},
-    FieldRow{kValueInfo, 3, kText},
-    FieldRow{kType, 1, kMessage, kTypeTensor},
-    FieldRow{kType, 4, kMessage, kTypeElement},
-    FieldRow{kType, 5, kMessage, kTypeMap},
-    FieldRow{kType, 6, kText},
-    FieldRow{kType, 8, kMessage, kTypeTensor},
-    FieldRow{kType, 9, kMessage, kTypeElement},
-    FieldRow{kTypeTensor, 2, kMessage, kShape},
-    FieldRow{kTypeElement, 1, kMessage, kType},
-    FieldRow{kTypeMap, 2, kMessage, kType},
-    FieldRow{kShape, 1, kMessage, kDimension},
-    FieldRow{kDimension, 2, kText},
-    FieldRow{kDimension, 3, kText},
-    FieldRow{kPair, 1, kText},
-    FieldRow{kPair, 2, kText},
-    FieldRow{kOperatorSet, 1, kText},
-    FieldRow{kFunction, 1, kText},
-    FieldRow{kFunction, 4, kText},
-    FieldRow{kFunction, 5, kText},
-    FieldRow{kFunction, 6, kText},
-    FieldRow{kFunction, 7, kMessage, kNode},
-    FieldRow{kFunction, 8, kText},
-    FieldRow{kFunction, 9, kMessage, kOperatorSet},
-    FieldRow{kFunction, 10, kText},
-    FieldRow{kTraining, 1, kMessage, kGraph},
-    FieldRow{kTraining, 2, kMessage, kGraph},
-    FieldRow{kTraining, 3, kMessage, kPair},
-    FieldRow{kTraining, 4, kMessage, kPair},
-    FieldRow{kAnnotation, 1, kText},
-    FieldRow{kAnnotation, 2, kMessage, kPair},
-};
-
-/// Returns the bytes of the C++ object of one message, including its entry in a repeated field.
-std::uint64_t ObjectBytes(Type type) {
-  constexpr std::uint64_t kSlot = 16;
-  switch (type) {
-    case kModel:
-      return sizeof(onnx::ModelProto) + kSlot;
-    case kGraph:
-      return sizeof(onnx::GraphProto) + kSlot;
-    case kNode:
-      return sizeof(onnx::NodeProto) + kSlot;
-    case kAttribute:
-      return sizeof(onnx::AttributeProto) + kSlot;
-    case kTensor:
-      return sizeof(onnx::TensorProto) + kSlot;
-    case kSparseTensor:
-      return sizeof(onnx::SparseTensorProto) + kSlot;
-    case kFunction:
-      return sizeof(onnx::FunctionProto) + kSlot;
-    case kTraining:
-      return sizeof(onnx::TrainingInfoProto) + kSlot;
-    default:
-      // The small messages: none is larger than a TypeProto with its nested tensor type.
-      return sizeof(onnx::TypeProto) + sizeof(onnx::TypeProto::Tensor) + kSlot;
-  }
-}
-
-const FieldRow* FindField(Type in, std::uint64_t number) {
-  for (const FieldRow& row : kFields) {
-    if (row.in == in && row.number == number) return &row;
-  }
-  return nullptr;
-}
-
 class Scanner {
  public:
-  Scanner(std::string_view bytes, const ImportLimits& limits)
-      : bytes_(bytes),
+  Scanner(const ByteSource& bytes, const ImportLimits& limits)
+      : size_(bytes.size()),
         limits_(limits),
-        byte_limit_(limits.decoded_factor * bytes.size() + limits.decoded_extra) {}
+        structure_limit_(std::min<std::uint64_t>(limits.structure_bytes, kMostParsed)),
+        byte_limit_(limits.decoded_factor * std::min(bytes.size(), structure_limit_) +
+                    limits.decoded_extra),
+        cursor_(bytes) {}
 
-  void Run() {
-    stack_.push_back({kModel, bytes_.size()});
+  /// Returns what to parse instead of a message of type `root`.
+  std::string Run(WireType root) {
+    root_ = root;
+    stack_.push_back({root, size_, kNoLength});
     while (!stack_.empty()) {
-      if (at_ == stack_.back().end) {
-        stack_.pop_back();
+      if (cursor_.at() == stack_.back().end) {
+        Close();
       } else {
         ReadField();
       }
     }
+    CheckStructure(0);
+    return std::move(out_);
   }
 
  private:
   struct Open {
-    Type type;
-    std::size_t end;
+    WireType type;
+    std::uint64_t end;      ///< in the source
+    std::size_t length_at;  ///< where out_ has the length of the message
   };
 
   [[noreturn]] void Malformed(const std::string& why) const {
-    throw UserError("is not an ONNX model, or was cut short: " + why + " at byte " +
-                    std::to_string(at_));
+    throw UserError((root_ == WireType::kModel ? "is not an ONNX model" : "holds no ONNX tensor") +
+                    (", or was cut short: " + why) + " at byte " + std::to_string(cursor_.at()));
   }
 
   void Spend(std::uint64_t objects, std::uint64_t bytes) {
+    CheckStructure(0);
     objects_ += objects;
     decoded_ += bytes;
     if (objects_ > limits_.messages) {
@@ -210,41 +62,63 @@ class Scanner {
     }
     if (decoded_ > byte_limit_) {
       throw UserError("would take more than " + std::to_string(byte_limit_) +
-                      " bytes once decoded, for a file of " + std::to_string(bytes_.size()));
+                      " bytes once decoded, for a file of " + std::to_string(size_));
     }
   }
 
   std::uint64_t Varint() {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 70; shift += 7) {
-      if (at_ >= stack_.back().end) Malformed("a number ends early");
-      const auto byte = static_cast<unsigned char>(bytes_[at_++]);
+      if (cursor_.at() >= stack_.back().end) Malformed("a number ends early");
+      const unsigned char byte = cursor_.Next();
       value |= static_cast<std::uint64_t>(byte & 0x7FU) << shift;
       if ((byte & 0x80U) == 0) return value;
     }
     Malformed("a number is too long");
   }
 
-  void Skip(std::uint64_t count) {
-    if (count > stack_.back().end - at_) Malformed("a field passes the end of its message");
-    at_ += static_cast<std::size_t>(count);
+  void CheckInside(std::uint64_t count) const {
+    if (count > stack_.back().end - cursor_.at()) {
+      Malformed("a field passes the end of its message");
+    }
+  }
+
+  /// Checks that what is parsed may get `more` bytes.
+  void CheckStructure(std::uint64_t more) const {
+    if (out_.size() > structure_limit_ || more > structure_limit_ - out_.size()) {
+      throw UserError("has more than " + std::to_string(structure_limit_) +
+                      " bytes beside the raw bytes of its tensors");
+    }
+  }
+
+  void PutVarint(std::uint64_t value) {
+    for (; value >= 0x80U; value >>= 7U) out_ += static_cast<char>((value & 0x7FU) | 0x80U);
+    out_ += static_cast<char>(value);
+  }
+
+  /// Copies `count` bytes to what is parsed.
+  void Copy(std::uint64_t count) {
+    CheckInside(count);
+    CheckStructure(count);
+    cursor_.Take(count, out_);
   }
 
   void ReadField() {
     const std::uint64_t tag = Varint();
     const std::uint64_t number = tag >> 3U;
     if (number == 0 || number > (1U << 29U) - 1) Malformed("a field has no valid number");
+    PutVarint(tag);
     switch (tag & 7U) {
       case 0:
-        Varint();
+        PutVarint(Varint());
         return Spend(0, kScalarBytes);
       case 1:
-        Skip(8);
+        Copy(8);
         return Spend(0, kScalarBytes);
       case 2:
         return ReadDelimited(number);
       case 5:
-        Skip(4);
+        Copy(4);
         return Spend(0, kScalarBytes);
       default:
         Malformed("a field has a wire type that ONNX does not use");
@@ -253,58 +127,108 @@ class Scanner {
 
   void ReadDelimited(std::uint64_t number) {
     const std::uint64_t length = Varint();
-    if (length > stack_.back().end - at_) Malformed("a field passes the end of its message");
-    const FieldRow* row = FindField(stack_.back().type, number);
-    switch (row == nullptr ? kUnknown : row->kind) {
-      case kMessage:
-        Spend(1, ObjectBytes(row->message));
-        if (stack_.size() >= limits_.message_depth) {
-          throw UserError("nests protobuf messages deeper than " +
-                          std::to_string(limits_.message_depth));
-        }
-        stack_.push_back({row->message, at_ + static_cast<std::size_t>(length)});
-        return;
-      case kText:
-      case kUnknown:
-        Spend(1, sizeof(std::string) + 2 * sizeof(void*) + length);
-        break;
-      case kVarints32:
-        Spend(0, 4 * CountVarints(length));
-        break;
-      case kVarints64:
-        Spend(0, 8 * CountVarints(length));
-        break;
-      case kFixed:
+    CheckInside(length);
+    const WireField* field = FindWireField(stack_.back().type, number);
+    switch (field == nullptr ? WireKind::kUnknown : field->kind) {
+      case WireKind::kMessage:
+        return OpenMessage(field->message, length);
+      case WireKind::kRaw:
+        return ReplaceRaw(length);
+      case WireKind::kText:
+      case WireKind::kUnknown:
+        Spend(1, kStringBytes + length);
+        return CopyDelimited(length);
+      case WireKind::kVarints32:
+        return CopyVarints(length, 4);
+      case WireKind::kVarints64:
+        return CopyVarints(length, 8);
+      case WireKind::kFixed:
         Spend(0, length);
-        break;
+        return CopyDelimited(length);
     }
-    Skip(length);
   }
 
-  [[nodiscard]] std::uint64_t CountVarints(std::uint64_t length) const {
-    std::uint64_t count = 0;
-    for (const char c : bytes_.substr(at_, static_cast<std::size_t>(length))) {
-      count += (static_cast<unsigned char>(c) & 0x80U) == 0 ? 1 : 0;
+  void OpenMessage(WireType type, std::uint64_t length) {
+    Spend(1, WireObjectBytes(type));
+    if (stack_.size() >= limits_.message_depth) {
+      throw UserError("nests protobuf messages deeper than " +
+                      std::to_string(limits_.message_depth));
     }
-    return count;
+    // Its length is not known before its end, so the number has a fixed width: leading zeros are
+    // valid.
+    stack_.push_back({type, cursor_.at() + length, out_.size()});
+    out_.append(kLengthBytes, '\0');
+  }
+
+  void Close() {
+    const std::size_t at = stack_.back().length_at;
+    stack_.pop_back();
+    if (at == kNoLength) return;
+    std::uint64_t length = out_.size() - at - kLengthBytes;
+    for (std::size_t i = 0; i < kLengthBytes; ++i, length >>= 7U) {
+      const unsigned more = i + 1 < kLengthBytes ? 0x80U : 0U;
+      out_[at + i] = static_cast<char>((length & 0x7FU) | more);
+    }
+  }
+
+  void ReplaceRaw(std::uint64_t length) {
+    Spend(1, kStringBytes + sizeof(RawPlace));
+    const RawPlace place{.offset = cursor_.at(), .length = length};
+    PutVarint(sizeof(place));
+    out_.append(reinterpret_cast<const char*>(&place), sizeof(place));
+    cursor_.Skip(length);
+  }
+
+  void CopyDelimited(std::uint64_t length) {
+    PutVarint(length);
+    Copy(length);
+  }
+
+  /// Copies a packed field, whose numbers take `size` bytes each once decoded.
+  void CopyVarints(std::uint64_t length, std::uint64_t size) {
+    CopyDelimited(length);
+    const auto copied =
+        std::string_view(out_).substr(out_.size() - static_cast<std::size_t>(length));
+    const auto last_bytes = std::count_if(copied.begin(), copied.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0x80U) == 0;
+    });
+    Spend(0, size * static_cast<std::uint64_t>(last_bytes));
   }
 
   /// Upper bound: a scalar in a repeated field takes 8 bytes, an unknown one an UnknownField.
   static constexpr std::uint64_t kScalarBytes = 16;
+  static constexpr std::uint64_t kStringBytes = sizeof(std::string) + 2 * sizeof(void*);
+  static constexpr std::size_t kLengthBytes = 5;  // the most that libprotobuf reads
+  static constexpr std::uint64_t kMostParsed = (std::uint64_t{1} << 31U) - 1;  // by libprotobuf
+  static constexpr std::size_t kNoLength = static_cast<std::size_t>(-1);
 
-  std::string_view bytes_;
+  std::uint64_t size_;
   const ImportLimits& limits_;
+  std::uint64_t structure_limit_;
   std::uint64_t byte_limit_;
+  ByteCursor cursor_;
+  WireType root_ = WireType::kModel;
   std::uint64_t objects_ = 0;
   std::uint64_t decoded_ = 0;
-  std::size_t at_ = 0;
   std::vector<Open> stack_;
+  std::string out_;
 };
 
 }  // namespace
 
-void ScanModelWire(std::string_view bytes, const ImportLimits& limits) {
-  Scanner(bytes, limits).Run();
+std::string ScanModelWire(const ByteSource& bytes, const ImportLimits& limits) {
+  return Scanner(bytes, limits).Run(WireType::kModel);
+}
+
+std::string ScanTensorWire(const ByteSource& bytes, const ImportLimits& limits) {
+  return Scanner(bytes, limits).Run(WireType::kTensor);
+}
+
+RawPlace RawPlaceIn(const std::string& raw_data) {
+  RawPlace place;
+  Check(raw_data.size() == sizeof(place), "raw_data holds what a scan has put there");
+  std::memcpy(&place, raw_data.data(), sizeof(place));
+  return place;
 }
 
 }  // namespace msc::detail

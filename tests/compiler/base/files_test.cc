@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/fields.h"
 #include "compiler/base/file.h"
+#include "compiler/base/mapped_file.h"
 
 namespace msc {
 namespace {
@@ -105,6 +107,34 @@ TEST_F(Files, AreRefusedWhenMissingSpecialOrLarge) {
   WriteFileAtomic(Path("a"), "12345");
   EXPECT_EQ(UserErrorOf([&] { (void)ReadFile(Path("a"), 4); }),
             "'" + Path("a") + "' has 5 bytes; the limit is 4");
+}
+
+TEST_F(Files, AreReadInPieces) {
+  WriteFileAtomic(Path("a"), "0123456789");
+  const InputFile file(Path("a"));
+  EXPECT_EQ(file.size(), 10U);
+  const auto read = [&](std::uint64_t offset, std::size_t size) {
+    std::string out(size, '.');
+    const std::size_t got = file.Read(offset, std::as_writable_bytes(std::span(out)));
+    return std::to_string(got) + ":" + out;
+  };
+  EXPECT_EQ(read(3, 4), "4:3456");
+  EXPECT_EQ(read(8, 4), "2:89..");
+  EXPECT_EQ(read(10, 2), "0:..");
+  std::filesystem::resize_file(Path("a"), 4);
+  EXPECT_EQ(read(3, 4), "1:3...");
+  EXPECT_EQ(UserErrorOf([&] { const InputFile other(Path("a"), 3); }),
+            "'" + Path("a") + "' has 4 bytes; the limit is 3");
+}
+
+TEST_F(Files, AreMapped) {
+  WriteFileAtomic(Path("a"), "0123456789");
+  const int fd = ::open(Path("a").c_str(), O_RDONLY | O_CLOEXEC);
+  const MappedFile map(fd, 10);
+  ::close(fd);
+  const auto bytes = map.bytes();
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), "0123456789");
+  EXPECT_THROW(MappedFile(-1, 10), SystemError);
 }
 
 TEST_F(Files, AreNotThereBeforeTheyAreCommitted) {

@@ -14,6 +14,7 @@
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/cached_activations.h"
 #include "compiler/pipeline/calibrate.h"
 #include "compiler/pipeline/fitting_batch.h"
 #include "compiler/pipeline/quantize.h"

@@ -1,4 +1,4 @@
-// Sums of products and the inverse's factor, both against plain loops in double.
+// Sums of products, the inverse's factor and eliminations, against plain loops in double.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <Eigen/Core>
+#include <Eigen/LU>
 #include <gtest/gtest.h>
 
 #include "compiler/compress/prune/inverse_factor.h"
@@ -23,6 +24,11 @@ std::vector<float> Draw(std::mt19937_64& random, std::int64_t count) {
   std::vector<float> values(static_cast<std::size_t>(count));
   for (float& value : values) value = normal(random);
   return values;
+}
+
+Eigen::MatrixXd DrawMatrix(std::mt19937_64& random, Eigen::Index rows, Eigen::Index columns) {
+  const std::vector<float> values = Draw(random, rows * columns);
+  return Eigen::Map<const Eigen::MatrixXf>(values.data(), rows, columns).cast<double>();
 }
 
 double Product(const std::vector<float>& a, std::int64_t a_stride, std::int64_t i,
@@ -128,6 +134,104 @@ TEST(InverseFactor, IsALowerFactorOfTheDampedInverseInTheGivenOrder) {
 TEST(InverseFactor, IsNotFiniteWithoutAnInverse) {
   const Eigen::MatrixXd gram{{1, 0}, {0, -5}};
   EXPECT_FALSE(InverseFactor(gram, {0, 1}).allFinite());
+}
+
+TEST(QuadraticForms, AreThoseOfPlainProductsForAnyNumberOfThreads) {
+  std::mt19937_64 random(7);
+  for (const Eigen::Index n : {1, 9, 270}) {
+    const Eigen::MatrixXd x = DrawMatrix(random, n, n);
+    const Eigen::MatrixXd moments = x * x.transpose() / static_cast<double>(n);
+    const Eigen::MatrixXd rows = DrawMatrix(random, 260, n);
+    const Eigen::VectorXd wanted = (rows * moments).cwiseProduct(rows).rowwise().sum();
+    const std::vector<double> forms = QuadraticForms(rows.data(), 260, moments.data(), n, 1);
+    for (Eigen::Index r = 0; r < 260; ++r) {
+      ASSERT_NEAR(forms[static_cast<std::size_t>(r)], wanted[r], 1e-12 * moments.trace()) << n;
+    }
+    EXPECT_EQ(forms, QuadraticForms(rows.data(), 260, moments.data(), n, 3));
+  }
+}
+
+// Larger than the blocks that it works in.
+TEST(InverseFactor, OfManyInputsIsAFactorForAnyNumberOfThreads) {
+  std::mt19937_64 random(8);
+  for (const Eigen::Index inputs : {128, 129, 300}) {
+    const Eigen::MatrixXd x = DrawMatrix(random, 100, inputs);
+    const Eigen::MatrixXd gram = x.transpose() * x / 100;  // has no inverse without damping
+    std::vector<Eigen::Index> order(static_cast<std::size_t>(inputs));
+    std::iota(order.rbegin(), order.rend(), 0);
+    const Eigen::MatrixXd factor = InverseFactor(gram, order, 1);
+    Eigen::MatrixXd damped = gram(order, order);
+    damped.diagonal().array() += 0.01 * gram.trace() / static_cast<double>(inputs);
+    EXPECT_TRUE(factor.isLowerTriangular());
+    const Eigen::MatrixXd one = factor * factor.transpose() * damped;
+    EXPECT_TRUE(one.isIdentity(1e-9)) << inputs;
+    EXPECT_EQ(factor, InverseFactor(gram, order, 3));
+  }
+}
+
+/// Units by the definition: each time the one whose removal costs least, with the weights and the
+/// inverse of what is left made anew.
+std::vector<double> ScoresByDefinition(const Eigen::MatrixXd& gram, const Eigen::MatrixXd& weights,
+                                       Eigen::Index units) {
+  const Eigen::Index each = gram.rows() / units;
+  Eigen::MatrixXd inverse = gram;
+  inverse.diagonal().array() += 1e-4 * gram.trace() / static_cast<double>(gram.rows());
+  inverse = inverse.inverse().eval();
+  Eigen::MatrixXd w = weights;  // [inputs, outputs]
+  const double energy = (gram * w).cwiseProduct(w).sum();
+  std::vector<double> scores(static_cast<std::size_t>(units), -1);
+  double floor = 0;
+  for (Eigen::Index round = 0; round < units; ++round) {
+    Eigen::Index best = -1;
+    double least = 0;
+    for (Eigen::Index u = 0; u < units; ++u) {
+      if (scores[static_cast<std::size_t>(u)] >= 0) continue;
+      const Eigen::MatrixXd block = inverse.block(u * each, u * each, each, each);
+      const Eigen::MatrixXd rows = w.middleRows(u * each, each);
+      const double loss = rows.cwiseProduct(block.inverse() * rows).sum();
+      if (best < 0 || loss < least) {
+        best = u;
+        least = loss;
+      }
+    }
+    floor = std::max(floor, least / energy);
+    scores[static_cast<std::size_t>(best)] = floor;
+    const Eigen::MatrixXd block = inverse.block(best * each, best * each, each, each);
+    const Eigen::MatrixXd columns = inverse.middleCols(best * each, each);
+    const Eigen::MatrixXd turned = columns * block.inverse();
+    w -= turned * w.middleRows(best * each, each).eval();
+    inverse -= turned * columns.transpose();
+  }
+  return scores;
+}
+
+// More units than changes of the inverse are collected before they are applied.
+TEST(UnitElimination, OfManyUnitsIsThatOfTheDefinition) {
+  std::mt19937_64 random(9);
+  for (const Eigen::Index each : {1, 3}) {
+    constexpr Eigen::Index kOutputs = 7;
+    const Eigen::Index units = 150 / each;
+    const Eigen::Index inputs = units * each;
+    const std::vector<float> x = Draw(random, 300 * inputs);
+    const std::vector<float> weights = Draw(random, kOutputs * inputs);
+    LinearMoments moments(inputs, kOutputs, 2);
+    moments.Add(300, x.data(), inputs, nullptr, 0);
+    std::vector<std::int32_t> unit_of(static_cast<std::size_t>(inputs));
+    for (Eigen::Index i = 0; i < inputs; ++i) {
+      unit_of[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(10 + i / each);
+    }
+    UnitElimination elimination;
+    elimination.AddReader(moments, weights, unit_of);
+    PruneGroup group;
+    group.first_unit = 10;
+    group.units = static_cast<std::size_t>(units);
+    const std::vector<double> scores = elimination.Score(group, ScoreMethod::kObs);
+    const std::vector<double> gram = moments.Gram(LinearMoments::About::kMean);
+    const std::vector<double> wanted = ScoresByDefinition(
+        Eigen::Map<const Eigen::MatrixXd>(gram.data(), inputs, inputs),
+        Eigen::Map<const Eigen::MatrixXf>(weights.data(), inputs, kOutputs).cast<double>(), units);
+    for (std::size_t u = 0; u < scores.size(); ++u) ASSERT_NEAR(scores[u], wanted[u], 1e-9) << u;
+  }
 }
 
 }  // namespace
