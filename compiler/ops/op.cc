@@ -48,7 +48,14 @@ void CheckAttrs(const Node& node, const OpDef& op) {
 }  // namespace
 
 void OpRegistry::Add(OpDef op) {
-  Check(op.infer != nullptr && op.eval != nullptr, "an operator has inference and a kernel");
+  Check(op.infer != nullptr && (op.eval != nullptr || op.eval_values != nullptr),
+        "an operator has inference and a kernel");
+  op.computes_tensors = op.eval != nullptr;
+  if (!op.computes_tensors) {
+    op.eval = [](const Node& node, std::span<const Tensor* const>) -> std::vector<Tensor> {
+      RejectNode(node, "is computed only by the interpreter of whole graphs");
+    };
+  }
   std::pair<std::string, std::string> key{op.domain, op.name};
   const bool fresh = ops_.try_emplace(std::move(key), std::move(op)).second;
   Check(fresh, "an operator is registered once");

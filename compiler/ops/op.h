@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/run_value.h"
 #include "compiler/ir/tensor.h"
 
 namespace msc {
@@ -40,6 +41,9 @@ struct CountRange {
   std::size_t most = 0;
 };
 
+/// Values of outer graphs by name, which nested graphs read.
+using CapturedValues = std::map<std::string, RunValue, std::less<>>;
+
 /// Schema of one operator: all facts that the compiler has about it. register.cc lists the
 /// operators.
 struct OpDef {
@@ -54,7 +58,14 @@ struct OpDef {
   std::function<std::vector<ValueType>(const InferInput&)> infer;
   /// Reference kernel: simple and accurate, but slow. Absent inputs are nullptr. Throws UserError
   /// for unsupported types. Pure and thread-safe.
-  std::function<std::vector<Tensor>(const Node&, std::span<const Tensor* const>)> eval;
+  std::function<std::vector<Tensor>(const Node&, std::span<const Tensor* const>)> eval = {};
+  /// Kernel of an operator that has nested graphs, or takes or gives sequences and optionals. It
+  /// also gets the values that its nested graphs read. If `eval` is set too, that one computes
+  /// tensors; if not, the registry makes one that refuses. Pure and thread-safe.
+  std::function<std::vector<RunValue>(const Node&, std::span<const RunValue* const>,
+                                      const CapturedValues&)>
+      eval_values = {};
+  bool computes_tensors = true;  ///< whether `eval` was given; the registry sets it
   /// Returns the flops for the input and output types; CostOf counts the bytes. May be empty (0
   /// flops).
   std::function<double(const Node&, std::span<const ValueType> in, std::span<const ValueType> out)>
@@ -102,5 +113,10 @@ void InferNodeTypes(Graph& graph, NodeId id, const OpRegistry& ops = Ops());
 [[nodiscard]] std::vector<Tensor> Interpret(
     const Graph& graph, std::span<const Tensor> inputs,
     const std::function<void(ValueId, const Tensor&)>& tap = {}, const OpRegistry& ops = Ops());
+/// Does the same for graphs whose inputs and outputs may be sequences and optionals. `captured` has
+/// the values that a nested graph reads, by the names of graph.captured(). `tap` receives tensors.
+[[nodiscard]] std::vector<RunValue> InterpretValues(
+    const Graph& graph, std::span<const RunValue> inputs, const CapturedValues& captured = {},
+    const std::function<void(ValueId, const Tensor&)>& tap = {});
 
 }  // namespace msc

@@ -10,7 +10,7 @@
 #include "compiler/ops/eval.h"
 #include "compiler/ops/register.h"
 
-// Source: ONNX operator pages QuantizeLinear-13, DequantizeLinear-13, Cast-13.
+// Source: ONNX operator pages QuantizeLinear-13, DequantizeLinear-13.
 
 namespace msc {
 
@@ -152,99 +152,6 @@ std::vector<Tensor> EvalDequantize(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
-bool CanCast(DType dtype) {
-  return dtype != DType::kString && dtype != DType::kC64 && dtype != DType::kC128;
-}
-
-std::vector<ValueType> InferCast(const InferInput& in) {
-  const std::int64_t code = AttrOr(*in.node, "to", std::int64_t{0});
-  // Enumerators of DType equal the numbers of TensorProto.DataType.
-  if (code < 1 || code > static_cast<std::int64_t>(DType::kBF16)) {
-    RejectNode(*in.node, "cannot cast to type code " + std::to_string(code));
-  }
-  const auto to = static_cast<DType>(code);
-  for (const DType dtype : {TypeOf(in, 0), to}) {
-    if (!CanCast(dtype)) {
-      RejectNode(*in.node, "casts of type " + std::string(Name(dtype)) + " are not supported");
-    }
-  }
-  std::vector<ValueType> types = SameAsFirst(in);
-  types[0].dtype = to;
-  return types;
-}
-
-/// Converts a number: floats are truncated toward zero and saturated (NaN gives 0); integers keep
-/// their low bits.
-template <class To, class From>
-To Convert(From x) {
-  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // C++ leaves the conversion undefined if the integer type lacks the truncated value.
-    if (std::isnan(x)) return 0;
-    // As a From, the upper limit of To may round up to a value beyond To, hence >=.
-    if (x >= static_cast<From>(std::numeric_limits<To>::max())) {
-      return std::numeric_limits<To>::max();
-    }
-    if (x <= static_cast<From>(std::numeric_limits<To>::min())) {
-      return std::numeric_limits<To>::min();
-    }
-  }
-  return static_cast<To>(x);
-}
-
-DType Computed(DType dtype) {
-  if (dtype == DType::kF16 || dtype == DType::kBF16) return DType::kF32;
-  return dtype;
-}
-
-Tensor CastTo(const Node& node, const Tensor& x, DType to) {
-  Tensor y(to, x.dims());
-  const DType from = x.dtype() == DType::kBool ? DType::kU8 : x.dtype();
-  WithNumber(node, from, [&]<class From>() {
-    const auto values = x.Values<From>();
-    if (to == DType::kBool) {
-      const auto out = y.MutableValues<std::uint8_t>();
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = values[i] != From{0} ? 1 : 0;
-      return;
-    }
-    WithNumber(node, to, [&]<class To>() {
-      const auto out = y.template MutableValues<To>();
-      for (std::size_t i = 0; i < out.size(); ++i) out[i] = Convert<To>(values[i]);
-    });
-  });
-  return y;
-}
-
-std::vector<Tensor> EvalCast(const Node& node, EvalInputs inputs) {
-  const DType to = InferFor(InferCast, node, inputs).front().dtype;
-  const Tensor& x = *inputs[0];
-  if (x.dtype() == to) return {x};
-  // f16 and bf16 have no C++ type here, so casts from and to them go through f32.
-  const bool half = Computed(x.dtype()) != x.dtype();
-  const Tensor wide = half ? ToF32(x) : CastTo(node, x, Computed(to));
-  const Tensor y = half ? CastTo(node, wide, Computed(to)) : wide;
-  return {Computed(to) == to ? y : FromF32(y, to)};
-}
-
-/// Infers CastLike-15: the output has the type of input 1.
-std::vector<ValueType> InferCastLike(const InferInput& in) {
-  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
-    if (!CanCast(TypeOf(in, i))) {
-      RejectNode(*in.node,
-                 "casts of type " + std::string(Name(TypeOf(in, i))) + " are not supported");
-    }
-  }
-  std::vector<ValueType> types = SameAsFirst(in);
-  types[0].dtype = TypeOf(in, 1);
-  return types;
-}
-
-std::vector<Tensor> EvalCastLike(const Node& node, EvalInputs inputs) {
-  (void)InferFor(InferCastLike, node, inputs);
-  Node cast = node;
-  cast.attrs = {{"to", static_cast<std::int64_t>(inputs[1]->dtype())}};
-  return EvalCast(cast, inputs.subspan(0, 1));
-}
-
 }  // namespace
 
 void RegisterQuantizeOps(OpRegistry& ops) {
@@ -263,12 +170,6 @@ void RegisterQuantizeOps(OpRegistry& ops) {
            .infer = InferDequantize,
            .eval = EvalDequantize,
            .flops = two_flops});
-  ops.Add({.name = "CastLike", .inputs = {2, 2}, .infer = InferCastLike, .eval = EvalCastLike});
-  ops.Add({.name = "Cast",
-           .inputs = {1, 1},
-           .attrs = {{.name = "to", .otherwise = std::int64_t{0}, .required = true}},
-           .infer = InferCast,
-           .eval = EvalCast});
 }
 
 }  // namespace msc

@@ -8,6 +8,8 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterArrangeOps(ops);
   RegisterAttentionOps(ops);
   RegisterBitOps(ops);
+  RegisterCastOps(ops);
+  RegisterControlFlowOps(ops);
   RegisterConvOps(ops);
   RegisterConvTransposeOps(ops);
   RegisterDataDependentOps(ops);
@@ -26,6 +28,7 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterMatMulOps(ops);
   RegisterNmsOps(ops);
   RegisterNormOps(ops);
+  RegisterOptionalOps(ops);
   RegisterPoolOps(ops);
   RegisterQuantizeOps(ops);
   RegisterRecurrentOps(ops);
@@ -33,10 +36,14 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterReshapeOps(ops);
   RegisterResizeOps(ops);
   RegisterRoiOps(ops);
+  RegisterSequenceOps(ops);
   RegisterSequenceOrderOps(ops);
   RegisterShapeOps(ops);
   RegisterSignalOps(ops);
   RegisterSignalWeightOps(ops);
+  RegisterStringOps(ops);
+  RegisterTfIdfOps(ops);
+  RegisterTrainOps(ops);
   RegisterUnpoolOps(ops);
 }
 

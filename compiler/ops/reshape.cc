@@ -160,10 +160,20 @@ std::vector<Tensor> EvalSameElements(const Node& node, EvalInputs inputs) {
   return {inputs[0]->Reshaped(*dims)};
 }
 
+bool IsTrue(const Tensor& tensor) {
+  return tensor.dtype() == DType::kBool && tensor.size() == 1 &&
+         tensor.Values<std::uint8_t>()[0] != 0;
+}
+
+/// Rejects a Dropout that would drop elements at random.
 std::vector<ValueType> InferDropout(const InferInput& in) {
-  const auto training = in.constants.size() > 2 ? in.constants[2] : nullptr;
-  if (HasInput(in, 2) && (training == nullptr || training->dtype() != DType::kBool ||
-                          training->size() != 1 || training->Values<std::uint8_t>()[0] != 0)) {
+  const auto known = [&](std::size_t i) {
+    return i < in.constants.size() ? in.constants[i] : nullptr;
+  };
+  const TensorPtr ratio = known(1);
+  const bool open_ratio = HasInput(in, 1) && ratio == nullptr;
+  const bool drops = ratio == nullptr || ratio->size() != 1 || NumberAt(*ratio, 0) != 0.0;
+  if (known(2) != nullptr && IsTrue(*known(2)) && drops && !open_ratio) {
     RejectNode(*in.node, "training is not supported: export the model for inference");
   }
   std::vector<ValueType> types = SameAsFirst(in);
@@ -187,7 +197,12 @@ OpDef Reshaping(std::string name, std::size_t max_inputs, InferFn infer, EvalFn 
 }  // namespace
 
 void RegisterReshapeOps(OpRegistry& ops) {
-  ops.Add(Reshaping("Identity", 1, SameAsFirst, EvalSameElements<SameAsFirst>));
+  OpDef identity = Reshaping("Identity", 1, SameAsFirst, EvalSameElements<SameAsFirst>);
+  identity.eval_values = [](const Node& /*node*/, std::span<const RunValue* const> inputs,
+                            const CapturedValues& /*captured*/) {
+    return std::vector<RunValue>{*inputs[0]};
+  };
+  ops.Add(std::move(identity));
   OpDef reshape = Reshaping("Reshape", 2, InferReshape, EvalSameElements<InferReshape>);
   reshape.inputs.least = 2;
   reshape.attrs = {{.name = "allowzero", .otherwise = std::int64_t{0}}};

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -77,6 +78,12 @@ inline Tensor Scalar(std::int64_t value) {
 
 inline Tensor Scalar(float value) {
   return Tensor::From<float>(DType::kF32, {}, std::vector<float>{value});
+}
+
+inline Tensor Strings(Dims dims, std::vector<std::string> values) {
+  Tensor tensor(DType::kString, std::move(dims));
+  tensor.mutable_strings() = std::move(values);
+  return tensor;
 }
 
 }  // namespace msc

@@ -692,6 +692,72 @@ void PrintTo(const OpCase& op_case, std::ostream* out) {
   *out << op_case.label;
 }
 
+void AddStrings(std::vector<OpCase>& cases) {
+  const Tensor words = Strings({4}, {"Monday", "und", "Zorn", "und"});
+  cases.push_back({.label = "StringNormalizer",
+                   .op = "StringNormalizer",
+                   .inputs = {words},
+                   .attrs = {{"case_change_action", std::string("UPPER")},
+                             {"locale", std::string("C")},
+                             {"stopwords", std::vector<std::string>{"UND"}}}});
+  cases.push_back({.label = "StringConcat",
+                   .op = "StringConcat",
+                   .inputs = {words, Strings({2, 1}, {"!", ""})}});
+  cases.push_back({.label = "StringSplit",
+                   .op = "StringSplit",
+                   .inputs = {Strings({2}, {"a  b c", " d"})},
+                   .outputs = 2});
+  cases.push_back({.label = "StringSplitAtMostOnce",
+                   .op = "StringSplit",
+                   .inputs = {Strings({2}, {"a,b,c", ""})},
+                   .attrs = {{"delimiter", std::string(",")}, {"maxsplit", std::int64_t{1}}},
+                   .outputs = 2});
+  cases.push_back({.label = "CastOfStrings",
+                   .op = "Cast",
+                   .inputs = {Strings({3}, {"+1.5", "-3", " 2e3"})},
+                   .attrs = {{"to", static_cast<std::int64_t>(DType::kF32)}}});
+  cases.push_back({.label = "CastToStrings",
+                   .op = "Cast",
+                   .inputs = {F32({3})},
+                   .attrs = {{"to", static_cast<std::int64_t>(DType::kString)}}});
+  cases.push_back(
+      {.label = "TfIdf",
+       .op = "TfIdfVectorizer",
+       .inputs = {Tensor::From<std::int64_t>(DType::kI64, {2, 4}, Ints{2, 3, 2, 3, 5, 2, 3, 7})},
+       .attrs = {{"mode", std::string("TFIDF")},
+                 {"min_gram_length", std::int64_t{1}},
+                 {"max_gram_length", std::int64_t{2}},
+                 {"max_skip_count", std::int64_t{1}},
+                 {"ngram_counts", Ints{0, 2}},
+                 {"ngram_indexes", Ints{0, 2, 1}},
+                 {"pool_int64s", Ints{2, 5, 2, 3}},
+                 {"weights", std::vector<float>{1, 0.5F, 2}}}});
+}
+
+void AddOptimizers(std::vector<OpCase>& cases) {
+  const Tensor rate = Positive({});
+  const Tensor steps = Tensor::From<std::int64_t>(DType::kI64, {}, Ints{3});
+  const auto add = [&](const char* op, std::vector<std::optional<Tensor>> inputs, AttrMap attrs,
+                       std::size_t outputs) {
+    inputs.insert(inputs.begin(), {rate, steps});
+    cases.push_back({.label = op,
+                     .op = op,
+                     .inputs = std::move(inputs),
+                     .attrs = std::move(attrs),
+                     .outputs = outputs,
+                     .domain = "ai.onnx.preview.training"});
+  };
+  add("Adagrad", {F32({2, 3}), F32({2, 3}, 2), Positive({2, 3})}, {}, 2);
+  add("Adam", {F32({2, 3}), F32({2, 3}, 2), F32({2, 3}, 3), Positive({2, 3})}, {{"epsilon", 0.01F}},
+      3);
+  add("Momentum", {F32({2, 3}), F32({2, 3}, 2), F32({2, 3}, 3)},
+      {{"alpha", 0.9F},
+       {"beta", 0.5F},
+       {"mode", std::string("nesterov")},
+       {"norm_coefficient", 0.1F}},
+      2);
+}
+
 std::vector<OpCase> OpCases() {
   std::vector<OpCase> cases;
   AddFloatFunctions(cases);
@@ -714,6 +780,8 @@ std::vector<OpCase> OpCases() {
   AddUnpool(cases);
   AddDeformConv(cases);
   AddNewerResize(cases);
+  AddStrings(cases);
+  AddOptimizers(cases);
   return cases;
 }
 

@@ -11,12 +11,14 @@ namespace msc {
 namespace {
 
 // What one step needs: the node, its kernel and the locations of its values.
+// Its operands are its inputs, then the values that its nested graphs read.
 struct NodeCall {
   Node node;
   const OpDef* op = nullptr;
-  std::vector<TensorPtr> constants;    // keeps the weights alive; nullptr for other inputs
-  std::vector<ValueType> input_types;  // of the inputs that are read
-  std::vector<std::pair<std::size_t, BufferId>> reads;   // input position and source
+  std::vector<std::string> captured;   // names in nested graphs of the operands behind the inputs
+  std::vector<TensorPtr> constants;    // keeps the weights alive; nullptr for other operands
+  std::vector<ValueType> input_types;  // of the operands that are read
+  std::vector<std::pair<std::size_t, BufferId>> reads;   // operand and source
   std::vector<std::pair<std::size_t, BufferId>> writes;  // output position and destination
   std::vector<Tensor> expected;                          // types and dims of the outputs
 };
@@ -39,12 +41,44 @@ struct NodeInputs {
   }
 };
 
+// Computes an operator with nested graphs.
+std::vector<Tensor> EvaluateNested(const NodeCall& call, std::span<const Tensor* const> operands) {
+  std::vector<RunValue> values;
+  for (const Tensor* operand : operands) {
+    // The caller keeps the tensors.
+    values.push_back(operand == nullptr
+                         ? RunValue{}
+                         : RunValueOf(TensorPtr(std::shared_ptr<const void>(), operand)));
+  }
+  const std::size_t count = call.node.inputs.size();
+  std::vector<const RunValue*> inputs;
+  for (std::size_t i = 0; i < count; ++i) {
+    inputs.push_back(operands[i] == nullptr ? nullptr : &values[i]);
+  }
+  CapturedValues captured;
+  for (std::size_t i = 0; i < call.captured.size(); ++i) {
+    captured.emplace(call.captured[i], values[count + i]);
+  }
+  std::vector<Tensor> outputs;
+  for (const RunValue& made : call.op->eval_values(call.node, inputs, captured)) {
+    const Tensor* tensor = TensorIn(made);
+    if (tensor == nullptr) RejectNode(call.node, "makes " + ToString(TypeOf(made)));
+    outputs.push_back(*tensor);
+  }
+  return outputs;
+}
+
+std::vector<Tensor> Evaluate(const NodeCall& call, std::span<const Tensor* const> operands) {
+  return call.op->computes_tensors ? call.op->eval(call.node, operands)
+                                   : EvaluateNested(call, operands);
+}
+
 void RunNode(const NodeCall& call, NodeInputs& inputs, const StepContext& context) {
   for (const auto& [i, buffer] : call.reads) {
     const std::span<std::byte> to = inputs.tensors[i].MutableRaw();
     if (!to.empty()) std::memcpy(to.data(), context.At(buffer), to.size());
   }
-  const std::vector<Tensor> outputs = call.op->eval(call.node, inputs.arguments);
+  const std::vector<Tensor> outputs = Evaluate(call, inputs.arguments);
   for (const auto& [i, buffer] : call.writes) {
     Check(i < outputs.size() && outputs[i].dtype() == call.expected[i].dtype(),
           "a reference kernel gives the types that inference promised");
@@ -82,9 +116,14 @@ Step NewStep(const Graph& graph, NodeId id, ExecutableBuilder& builder) {
             .target = "reference",
             .nodes = {node.name},
             .precision = PrecisionOf(graph, node)};
-  call->input_types.resize(node.inputs.size());
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    const ValueId value = node.inputs[i];
+  std::vector<ValueId> operands = node.inputs;
+  for (const ValueId value : node.captures) {
+    operands.push_back(value);
+    call->captured.push_back(graph.value(value).name);
+  }
+  call->input_types.resize(operands.size());
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const ValueId value = operands[i];
     call->constants.push_back(graph.constant(value));
     if (value == kNoValue) continue;
     if (call->constants.back()) {
@@ -125,11 +164,13 @@ class ReferenceTarget final : public Target {
 bool ReferenceTarget::DoSupports(const Graph& graph, NodeId id) const {
   const Node& node = graph.node(id);
   const OpDef* op = Ops().Find(node.domain, node.op);
-  if (op == nullptr || !op->eval || !node.captures.empty()) return false;
-  for (const ValueId input : node.inputs) {
-    if (input == kNoValue || graph.constant(input)) continue;
-    const ValueType& type = graph.type(input);
-    if (!HasStaticTensorType(type) || type.dtype == DType::kString) return false;
+  if (op == nullptr) return false;
+  for (const auto* list : {&node.inputs, &node.captures}) {
+    for (const ValueId input : *list) {
+      if (input == kNoValue || graph.constant(input)) continue;
+      const ValueType& type = graph.type(input);
+      if (!HasStaticTensorType(type) || type.dtype == DType::kString) return false;
+    }
   }
   for (const ValueId output : node.outputs) {
     if (output == kNoValue) continue;
