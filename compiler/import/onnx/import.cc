@@ -26,6 +26,7 @@ namespace {
 constexpr std::int64_t kOldestIr = 3;  // first version with operator sets
 constexpr std::int64_t kNewestIr = 14;
 constexpr std::int64_t kOldestOpset = 1;
+constexpr std::int64_t kGraphOpset = 17;
 /// Prefix of the metadata keys that the importer sets; a model's own properties cannot use it.
 constexpr std::string_view kReserved = "onnx.";
 
@@ -42,6 +43,13 @@ void CheckIrVersion(const onnx::ModelProto& model) {
   }
 }
 
+/// Returns whether a graph has operators of ONNX's own domain, whose set the model must name.
+bool ReadsOnnxOperators(const onnx::GraphProto& graph) {
+  return std::any_of(graph.node().begin(), graph.node().end(), [](const auto& node) {
+    return node.domain().empty() || node.domain() == "ai.onnx";
+  });
+}
+
 std::int64_t ReadOpset(const onnx::ModelProto& model) {
   std::optional<std::int64_t> found;
   for (const auto& set : model.opset_import()) {
@@ -49,7 +57,10 @@ std::int64_t ReadOpset(const onnx::ModelProto& model) {
     if (found && *found != set.version()) throw UserError("names two ONNX operator sets");
     found = set.version();
   }
-  if (!found) throw UserError("does not say its ONNX operator set");
+  if (!found) {
+    if (ReadsOnnxOperators(model.graph())) throw UserError("does not say its ONNX operator set");
+    return kGraphOpset;
+  }
   if (*found < kOldestOpset || *found > std::max(detail::kNewestOpset, detail::ListedOpset())) {
     throw UserError("uses ONNX operator set " + std::to_string(*found) + "; sets " +
                     Range(kOldestOpset, detail::kNewestOpset) +

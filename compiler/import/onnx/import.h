@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ir/run_value.h"
 
 namespace msc {
 
@@ -42,6 +43,9 @@ struct ImportOptions {
   /// If not empty, is called with a graph that has its inputs and no nodes yet, and may give them
   /// sizes: these may decide which branch of an If runs.
   std::function<void(Graph&)> set_inputs = {};
+  /// If not empty, is called for every graph input, and may return the value that it always has:
+  /// the input becomes this constant, which may decide which branch of an If runs.
+  std::function<TensorPtr(const std::string& name, const ValueType& type)> fix_input = {};
 };
 
 /// Imports an ONNX model of operator set 1 to 27 and IR version 3 to 14, or of a newer one, up to
@@ -69,5 +73,10 @@ struct ImportOptions {
 /// Imports a file with one TensorProto, as in ONNX's backend tests. Throws UserError, which names
 /// the file.
 [[nodiscard]] Tensor ImportOnnxTensor(const std::string& path, const ImportOptions& options = {});
+
+/// Imports a file with the value of a graph input or output of type `type`: a TensorProto, a
+/// SequenceProto or an OptionalProto. Throws UserError, which names the file.
+[[nodiscard]] RunValue ImportOnnxValue(const std::string& path, const ValueType& type,
+                                       const ImportOptions& options = {});
 
 }  // namespace msc

@@ -17,12 +17,13 @@ class SmallValues;
 /// A node of the file before it is added to the graph. Values are names; an empty name is absent.
 struct PendingNode {
   std::size_t position = 0;  ///< index in the file's node list
-  std::string name;
-  std::string op;
-  std::string domain;
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
-  AttrMap attrs;
+  std::string name = {};
+  std::string op = {};
+  std::string domain = {};
+  std::vector<std::string> inputs = {};
+  std::vector<std::string> outputs = {};
+  AttrMap attrs = {};
+  std::vector<std::string> captures = {};  ///< values that nested graphs in `attrs` read
 };
 
 /// The domain of operators that ONNX Runtime adds to those of ONNX. It has only ever had version 1.

@@ -56,9 +56,9 @@ void CheckTerm(const Lift& lift, const std::string& term, bool is_result) {
     if (std::isalpha(static_cast<unsigned char>(letter)) == 0) {
       lift.Reject("its equation has letters other than a to z and A to Z");
     }
-    if (seen.insert(letter).second) continue;
-    lift.Reject(is_result ? "its equation gives an axis twice"
-                          : "its equation reads a diagonal, which is not supported");
+    if (!seen.insert(letter).second && is_result) {
+      lift.Reject("its equation gives an axis twice");
+    }
   }
 }
 
@@ -125,9 +125,11 @@ class Expansion {
 
   void Run() {
     const Letters& result = equation_.result;
-    Operand all = Summed({lift_.node.inputs[0], equation_.operands[0]}, Needed(0));
-    for (std::size_t i = 1; i < equation_.operands.size(); ++i) {
-      const Operand next = {lift_.node.inputs[i], equation_.operands[i]};
+    std::vector<Operand> operands;
+    for (std::size_t i = 0; i < equation_.operands.size(); ++i) operands.push_back(OnDiagonals(i));
+    Operand all = Summed(operands[0], Needed(0));
+    for (std::size_t i = 1; i < operands.size(); ++i) {
+      const Operand& next = operands[i];
       // What only one of both has and nobody needs later is summed before they meet.
       const Letters later = Needed(i);
       all = Product(Summed(all, later + next.letters), Summed(next, later + all.letters), later);
@@ -146,6 +148,43 @@ class Expansion {
       needed += equation_.operands[i];
     }
     return needed;
+  }
+
+  /// Returns operand `index` with each letter once: a letter of two axes stands for their diagonal.
+  /// The elements beside it are replaced by zeros, and one of the axes is summed away.
+  Operand OnDiagonals(std::size_t index) {
+    Operand operand = {lift_.node.inputs[index], equation_.operands[index]};
+    Shape shape = *lift_.InputType(index).shape;
+    for (std::size_t first = 0; first < operand.letters.size(); ++first) {
+      const std::size_t second = operand.letters.find(operand.letters[first], first + 1);
+      if (second == Letters::npos) continue;
+      operand.name = Diagonal(operand.name, shape, first, second, lift_.InputType(index).dtype);
+      operand.letters.erase(second, 1);
+      shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(second));
+      --first;  // a letter may stand for three axes
+    }
+    return operand;
+  }
+
+  std::string Diagonal(const std::string& name, const Shape& shape, std::size_t first,
+                       std::size_t second, DType dtype) {
+    if (!shape[first].known() || shape[first] != shape[second]) {
+      lift_.Reject("its equation reads a diagonal, whose two sizes must be known and equal");
+    }
+    const std::int64_t size = shape[first].size();
+    Dims dims(shape.size(), 1);
+    dims[first] = dims[second] = size;
+    Tensor on(DType::kBool, dims);
+    for (std::int64_t i = 0; i < size; ++i) {
+      on.MutableValues<std::uint8_t>()[static_cast<std::size_t>(i * size + i)] = 1;
+    }
+    const std::string zero =
+        steps_.Add("Cast", {steps_.Constant(Tensor(DType::kF32, {}), "nothing")}, "zero",
+                   {{"to", static_cast<std::int64_t>(dtype)}});
+    const std::string kept =
+        steps_.Add("Where", {steps_.Constant(std::move(on), "on_diagonal"), name, zero}, "kept");
+    const std::string axes = steps_.List({static_cast<std::int64_t>(second)}, "axes");
+    return steps_.Add("ReduceSum", {kept, axes}, "diagonal", {{"keepdims", std::int64_t{0}}});
   }
 
   /// Sums over the axes that `needed` lacks.

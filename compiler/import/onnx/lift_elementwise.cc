@@ -45,9 +45,17 @@ bool DropsNothing(const Lift& lift) {
          ratio->Values<float>()[0] == 0.0F;
 }
 
-/// Converts Dropout to Identity, which it is in inference, and its mask to a tensor of true.
+/// Returns whether only a run tells if a Dropout passes all of its input on.
+bool IsOpen(const Lift& lift) {
+  const bool open_ratio = lift.HasInput(1) && lift.InputConstant(1) == nullptr;
+  return lift.InputConstant(2) == nullptr || open_ratio;
+}
+
+/// Converts Dropout to Identity, which it is in inference, and its mask to a tensor of true. Keeps
+/// one of which a run tells whether it drops nothing.
 void LiftDropout(Lift& lift) {
   if (!DropsNothing(lift)) {
+    if (IsOpen(lift)) return;
     lift.Reject("training_mode must be absent or a constant false, or the ratio a constant 0");
   }
   if (lift.node.inputs.empty() || lift.node.outputs.empty()) lift.Reject("has no input or output");

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "compiler/import/onnx/lift.h"
+#include "compiler/import/onnx/steps.h"
 
 namespace msc::detail {
 namespace {
@@ -105,11 +107,40 @@ void LiftScatter(Lift& lift) {
   lift.node.op = "ScatterElements";
 }
 
-constexpr std::array<LiftRule, 11> kRules = {{
+/// Takes the batch axis off the values of Scan-8, where it is 1.
+void LiftScan(Lift& lift) {
+  if (lift.HasInput(0)) lift.Reject("lengths of sequences are not supported");
+  if (!lift.node.inputs.empty()) lift.node.inputs.erase(lift.node.inputs.begin());
+  Steps steps(lift);
+  const std::string axes = steps.List({0}, "batch");
+  for (std::size_t i = 0; i < lift.node.inputs.size(); ++i) {
+    const auto shape = lift.InputType(i).shape;
+    if (!shape || shape->empty() || shape->front() != Dim(1)) {
+      lift.Reject("set 8 is read for a batch of 1, which must be known");
+    }
+    lift.node.inputs[i] = steps.Add("Squeeze", {lift.node.inputs[i], axes}, "one");
+  }
+  for (std::string& output : lift.node.outputs) {
+    if (output.empty()) continue;
+    const std::string whole = std::exchange(output, lift.NewValue("one"));
+    lift.after.push_back({.position = lift.node.position,
+                          .name = lift.node.name + ".output",
+                          .op = "Unsqueeze",
+                          .inputs = {output, axes},
+                          .outputs = {whole}});
+  }
+  if (const auto it = lift.node.attrs.find("directions"); it != lift.node.attrs.end()) {
+    lift.node.attrs["scan_input_directions"] = it->second;
+    lift.node.attrs.erase("directions");
+  }
+}
+
+constexpr std::array<LiftRule, 12> kRules = {{
     {"Pad", 11, LiftPad},
     {"ReduceSum", 13, LiftAxes},
     {"Resize", kNoEnd, LiftResize},
     {"RoiAlign", 16, LiftRoiAlign},
+    {"Scan", 9, LiftScan},
     {"Scatter", 11, LiftScatter},
     {"Slice", 10, LiftSlice},
     {"Split", 13, LiftSplit},

@@ -1,6 +1,8 @@
-// Functions of a model, and the branches of If.
+// Functions of a model, nested graphs, sequences, and inputs of fixed values.
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,11 +136,13 @@ TEST(OnnxIf, IsTheBranchThatKnownSizesDecide) {
   EXPECT_EQ(OpsOf(with_rows(3)), "Shape Gather Equal Abs Identity");
 }
 
-TEST(OnnxIf, AsksForTheSizesThatDecide) {
-  EXPECT_EQ(
-      ErrorOf(ModelFromText(kSqueeze, 13)),
-      "model: node 5 'If_5' ('If', operator set 13): which branch runs is not known, and they "
-      "give f32[2] and f32[N,2]; if it follows from sizes that are open, give them by --shape");
+TEST(OnnxIf, StaysWhereSizesAreOpen) {
+  const Graph graph = ImportOnnxBytes(ModelBytes(kSqueeze, 13));
+  EXPECT_EQ(OpsOf(graph), "Shape Gather Equal If");
+  const Tensor one = Tensor::From<float>(DType::kF32, {1, 2}, std::vector<float>{1, -2});
+  const Tensor two = Tensor::From<float>(DType::kF32, {2, 2}, std::vector<float>{1, -2, 3, -4});
+  EXPECT_EQ(RunOn(graph, {one}), (std::vector<float>{1, -2}));
+  EXPECT_EQ(RunOn(graph, {two}), (std::vector<float>{1, 2, 3, 4}));
 }
 
 constexpr const char* kValue = R"((float[2] x, bool c) => (float[2] y) {
@@ -179,6 +183,140 @@ TEST(OnnxIf, RefusesWhatIsNoIf) {
   model.mutable_graph()->mutable_node(1)->mutable_attribute()->RemoveLast();
   EXPECT_EQ(ErrorOf(model),
             "model: node 1 'If_1' ('If', operator set 13): needs a condition and two branches");
+}
+
+constexpr const char* kLoop = R"((float[2] x, int64 n) => (float[2] y, float[k,2] all) {
+  c = Constant<value = bool {1}>()
+  two = Constant<value = float {2.0}>()
+  y, all = Loop (n, c, x) <
+    body = b (int64 i, bool go, float[2] v) => (bool on, float[2] w, float[2] copy) {
+      on = Identity(go)
+      w = Mul(v, two)
+      s = Cast<to = 1>(i)
+      copy = Add(x, s)
+    }
+  > })";
+
+TEST(OnnxLoop, ReadsValuesAroundItAndCollectsOthers) {
+  const Graph graph = ImportOnnxBytes(ModelBytes(kLoop, 16));
+  EXPECT_EQ(OpsOf(graph), "Loop");
+  const Node& loop = graph.node(graph.order()[0]);
+  EXPECT_EQ(loop.captures, std::vector<ValueId>{graph.FindValue("x")});
+  const auto run = [&](std::int64_t n) {
+    const Tensor count = Tensor::From<std::int64_t>(DType::kI64, {}, std::span(&n, 1));
+    return Interpret(graph, std::vector<Tensor>{Floats({1, -1}), count});
+  };
+  EXPECT_EQ(run(3)[0], Floats({8, -8}));
+  EXPECT_EQ(run(3)[1].dims(), (Dims{3, 2}));
+  EXPECT_EQ(run(3)[1].Values<float>()[5], 1);
+  EXPECT_EQ(run(0)[0], Floats({1, -1}));
+  EXPECT_EQ(run(0)[1].dims(), (Dims{0, 2}));
+}
+
+TEST(OnnxLoop, EndsWhenItsConditionDoes) {
+  auto model = ModelFromText(R"((float[1] x) => (float[1] y) {
+    c = Constant<value = bool {1}>()
+    four = Constant<value = float[1] {4.0}>()
+    y = Loop (four, c, x) <
+      body = b (int64 i, bool go, float[1] v) => (bool on, float[1] w) {
+        w = Add(v, v)
+        less = Less(w, four)
+        axes = Constant<value = int64[1] {0}>()
+        on = Squeeze(less, axes)
+      }
+    > })",
+                             16);
+  model.mutable_graph()->mutable_node(2)->set_input(0, "");  // as often as it takes
+  const Graph graph = ImportOnnxBytes(BytesOf(model));
+  EXPECT_EQ(RunOn(graph, {Floats({1})}), std::vector<float>{4});
+  EXPECT_EQ(RunOn(graph, {Floats({5})}), std::vector<float>{10});
+}
+
+TEST(OnnxScan, OfABatchOfOneIsReadFromSet8) {
+  auto model = ModelFromText(R"((float[1,2] s, float[1,3,2] x) => (float[1,2] y, float[1,3,2] all) {
+    y, all = Scan<num_scan_inputs = 1, body = b (float[2] a, float[2] v) => (float[2] sum, float[2] out) {
+        sum = Add(a, v)
+        out = Identity(sum)
+      }
+    > (s, s, x) })",
+                             8);
+  model.mutable_graph()->mutable_node(0)->set_input(0, "");  // no lengths of sequences
+  const Graph graph = ImportOnnxBytes(BytesOf(model));
+  const Tensor s = Tensor::From<float>(DType::kF32, {1, 2}, std::vector<float>{0, 1});
+  const Tensor x =
+      Tensor::From<float>(DType::kF32, {1, 3, 2}, std::vector<float>{1, 2, 3, 4, 5, 6});
+  const std::vector<Tensor> made = Interpret(graph, std::vector<Tensor>{s, x});
+  EXPECT_EQ(made[0], Tensor::From<float>(DType::kF32, {1, 2}, std::vector<float>{9, 13}));
+  EXPECT_EQ(made[1].dims(), (Dims{1, 3, 2}));
+}
+
+TEST(OnnxNested, TellsWhatABodyLacks) {
+  const auto error = [](const std::string& body) {
+    return ErrorOf(ModelFromText(
+        "(float[2] x, int64 n, bool c) => (float[2] y) { y = Loop (n, c, x) < body = " + body +
+            " > }",
+        16));
+  };
+  EXPECT_EQ(
+      error("b (int64 i, bool go, float[2] v) => (bool go, float[2] w) { w = Add(v, nothing) }"),
+      "model: node 0 'Add_0' ('Add', operator set 16): reads 'nothing', which nothing produces");
+  EXPECT_EQ(error("b (int64 i, bool go) => (bool go) { }"),
+            "model: node 'Loop_0' (Loop): its graph takes 2 inputs, not 3");
+  EXPECT_EQ(error("b (int64 i, bool go, float[2] v) => (bool go) { }"),
+            "model: node 'Loop_0' (Loop): its graph gives 1 outputs and not 2");
+}
+
+TEST(OnnxNested, CountsNodesOfAllGraphs) {
+  // Each If holds two others: read as often as they nest, they would be very many.
+  const auto text = [](const auto& self, int depth, const std::string& name) -> std::string {
+    if (depth == 0) return name + " = Neg(x)";
+    const auto branch = [&](const std::string& end) {
+      return " () => (float[2] " + name + end + ") { " + self(self, depth - 1, name + end) + " }";
+    };
+    return name + " = If (c) < then_branch = t" + branch("t") + ", else_branch = e" + branch("e") +
+           " >";
+  };
+  ImportOptions options;
+  options.limits.nodes = 2'000;
+  const std::string model =
+      "(float[2] x, bool c) => (float[2] y) { " + text(text, 6, "v") + " y = Abs(v) }";
+  EXPECT_EQ(ErrorOf(ModelFromText(model, 16), options),
+            "model: has 2001 nodes; at most 2000 are read");
+}
+
+TEST(OnnxSequences, AreReadAndRun) {
+  auto model = ModelFromText(R"((float[2] s, float[2] x) => (y, int64 n) {
+    y = SequenceInsert(s, x)
+    n = SequenceLength(y)
+  })",
+                             16);
+  auto& type = *model.mutable_graph()->mutable_input(0)->mutable_type();
+  const onnx::TypeProto tensor = type;
+  *type.mutable_sequence_type()->mutable_elem_type() = tensor;
+  const Graph graph = ImportOnnxBytes(BytesOf(model));
+  EXPECT_EQ(ToString(graph.type(graph.outputs()[0])), "seq(f32[*])");
+  const auto shared = [](Tensor value) { return std::make_shared<const Tensor>(std::move(value)); };
+  const std::vector<RunValue> inputs = {SequenceOf(DType::kF32, {shared(Floats({1, 2}))}),
+                                        RunValueOf(Floats({3, 4}))};
+  const std::vector<RunValue> made = InterpretValues(graph, inputs);
+  ASSERT_EQ(made[0].tensors.size(), 2U);
+  EXPECT_EQ(*made[0].tensors[1], Floats({3, 4}));
+  EXPECT_EQ(TensorIn(made[1])->Values<std::int64_t>()[0], 2);
+  EXPECT_THROW((void)InterpretValues(graph, std::vector<RunValue>{inputs[1], inputs[1]}),
+               UserError);
+}
+
+TEST(OnnxInputs, BecomeTheConstantsThatAreGiven) {
+  ImportOptions options;
+  options.fix_input = [](const std::string& name, const ValueType& type) -> TensorPtr {
+    EXPECT_TRUE(name == "c" || name == "x");
+    if (name != "c") return nullptr;
+    EXPECT_EQ(ToString(type), "bool[]");
+    return std::make_shared<const Tensor>(DType::kBool, Dims{});
+  };
+  const Graph graph = ImportOnnxBytes(ModelBytes(kValue, 13), options);
+  EXPECT_EQ(graph.inputs().size(), 1U);
+  EXPECT_EQ(RunOn(graph, {Floats({1, -2})}), (std::vector<float>{2, -4}));
 }
 
 }  // namespace
