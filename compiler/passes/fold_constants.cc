@@ -79,7 +79,7 @@ void ReplaceByConstants(Graph& graph, NodeId id, std::vector<Tensor> results) {
 bool Evaluate(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   const OpDef* op = Ops().Find(node.domain, node.op);
-  if (op == nullptr || !op->eval) return false;
+  if (op == nullptr || !op->computes_tensors) return false;
   std::vector<const Tensor*> inputs;
   for (const ValueId input : node.inputs) inputs.push_back(graph.constant(input).get());
   std::vector<Tensor> results = op->eval(node, inputs);

@@ -18,6 +18,17 @@ namespace msc {
 /// a value with static dims counts as constant.
 bool FoldConstants(Graph& graph);
 
+/// Replaces nodes with nested graphs by the nodes that run: the branch of an If with a constant
+/// condition, the iterations of a Loop whose number is constant and whose condition is known, of a
+/// Scan over a known size, of a SequenceMap of a sequence that SequenceConstruct makes. Leaves
+/// loops without an iteration, and of more than 20,000 nodes in all. Source: ONNX operator pages
+/// If-16, Loop-16, Scan-16, SequenceMap-17.
+bool UnrollLoops(Graph& graph);
+
+/// Replaces operators on sequences whose tensors are known by operators on these: exporters write
+/// lists of the source program so. Leaves positions that are not constant.
+bool ResolveSequences(Graph& graph);
+
 /// Computes in f32 what a graph computes in f16: widens constants, casts inputs and what a Cast
 /// rounds to f16, and rounds graph outputs to f16. So every tool and target takes such graphs.
 /// Between, values are more exact than in f16, and none overflows. Types are known.

@@ -31,6 +31,8 @@ std::vector<Pass> CanonicalPasses() {
       {"widen_f16", WidenF16},
       {"remove_identities", RemoveIdentities},
       {"fold_constants", FoldConstants},
+      {"unroll_loops", UnrollLoops},
+      {"resolve_sequences", ResolveSequences},
       {"fix_reshape_targets", FixReshapeTargets},
       {"lift_integer_layers", LiftIntegerLayers},
       {"lift_vector_products", LiftVectorProducts},

@@ -165,12 +165,21 @@ class Widening {
   std::vector<ValueId> outputs_;  ///< if they have changed
 };
 
+/// Returns whether the graph has nested graphs, sequences or optionals, which would keep f16
+/// inside.
+bool HasOtherValues(const Graph& graph) {
+  return std::ranges::any_of(graph.order(), [&](NodeId id) {
+    const OpDef* op = Ops().Find(graph.node(id).domain, graph.node(id).op);
+    return op != nullptr && !op->computes_tensors;
+  });
+}
+
 }  // namespace
 
 bool WidenF16(Graph& graph) {
   const bool any =
       std::ranges::any_of(graph.order(), [&](NodeId id) { return Computes(graph, id); });
-  if (!any || !graph.captured().empty()) return false;
+  if (!any || !graph.captured().empty() || HasOtherValues(graph)) return false;
   Widening(graph).Run();
   InferTypes(graph);
   return true;
