@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -11,6 +12,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/compile.h"
+#include "compiler/pipeline/partly_compiled.h"
 
 namespace msc {
 namespace {
@@ -27,19 +29,37 @@ ConformanceTest TestIn(const fs::path& folder) {
           .folder = folder.string()};
 }
 
+/// Thrown while a test is prepared: the test is not supported.
+struct NotTaken {
+  std::string why;
+};
+
 /// Converts a tensor of the files, which store bf16 as u16 with the same bits.
-Tensor AsTyped(Tensor tensor, DType wanted) {
-  if (tensor.dtype() != DType::kU16 || wanted != DType::kBF16) return tensor;
-  return Tensor::From<std::uint16_t>(wanted, tensor.dims(), tensor.Values<std::uint16_t>());
+RunValue AsTyped(RunValue value, DType wanted) {
+  const Tensor* tensor = TensorIn(value);
+  if (tensor == nullptr || tensor->dtype() != DType::kU16 || wanted != DType::kBF16) return value;
+  return RunValueOf(
+      Tensor::From<std::uint16_t>(wanted, tensor->dims(), tensor->Values<std::uint16_t>()));
 }
 
-/// Reads the tensors STEM_0.pb, STEM_1.pb ... for `values`.
-std::vector<Tensor> ReadTensors(const fs::path& folder, const std::string& stem, const Graph& graph,
-                                const std::vector<ValueId>& values) {
-  std::vector<Tensor> tensors;
+/// Reads the files STEM_0.pb, STEM_1.pb ... for `values`.
+std::vector<RunValue> ReadValues(const fs::path& folder, const std::string& stem,
+                                 const Graph& graph, const std::vector<ValueId>& values) {
+  std::vector<RunValue> read;
   for (const ValueId value : values) {
-    const fs::path path = folder / (stem + "_" + std::to_string(tensors.size()) + ".pb");
-    tensors.push_back(AsTyped(ImportOnnxTensor(path.string()), graph.type(value).dtype));
+    const fs::path path = folder / (stem + "_" + std::to_string(read.size()) + ".pb");
+    const ValueType& type = graph.type(value);
+    read.push_back(AsTyped(ImportOnnxValue(path.string(), type), type.dtype));
+  }
+  return read;
+}
+
+/// Returns the tensors; nothing if a value is no tensor.
+std::optional<std::vector<Tensor>> TensorsOf(const std::vector<RunValue>& values) {
+  std::vector<Tensor> tensors;
+  for (const RunValue& value : values) {
+    if (value.container != Container::kTensor) return std::nullopt;
+    tensors.push_back(*value.tensors.front());
   }
   return tensors;
 }
@@ -58,41 +78,97 @@ Graph Bound(const Graph& graph, const std::vector<Tensor>& inputs) {
   return bound;
 }
 
-/// Thrown while a test is prepared: the test is not supported.
-struct NotTaken {
-  std::string why;
+/// Outputs, and the nodes that the reference kernels computed.
+struct Ran {
+  std::vector<RunValue> outputs;
+  std::size_t on_reference = 0;
 };
 
-std::vector<Tensor> RunOn(const Target& target, const TargetRegistry& registry, const Graph& graph,
-                          const std::vector<Tensor>& inputs) {
-  const auto compiled = [&]() -> Result<Executable> {
+Ran Interpreted(const Graph& graph, const std::vector<RunValue>& inputs) {
+  return {InterpretValues(graph, inputs), graph.order().size()};
+}
+
+std::size_t ReferenceNodes(const Executable& executable) {
+  std::size_t nodes = 0;
+  for (const Step& step : executable.steps()) {
+    if (step.target == "reference") nodes += step.nodes.size();
+  }
+  return nodes;
+}
+
+template <class Make>
+auto BuiltOrNotTaken(const Make& make) {
+  const auto built = [&] {
     try {
-      const Graph lowered = Lower(Bound(graph, inputs), target, {});
-      return BuildExecutable(lowered, target, registry, {});
+      return make();
     } catch (const UserError& error) {
       throw NotTaken{error.what()};
     }
   };
-  Result<Executable> built = compiled();
-  if (!built.ok()) throw NotTaken{built.failure().detail};
-  return std::move(built).value().Run(inputs);
+  auto result = built();
+  if (!result.ok()) throw NotTaken{result.failure().detail};
+  return std::move(result).value();
 }
 
+Ran RunOn(const Target& target, const TargetRegistry& registry, const Graph& graph,
+          const std::vector<RunValue>& values) {
+  const auto inputs = TensorsOf(values);
+  if (!inputs) return Interpreted(graph, values);
+  const Graph bound = Bound(graph, *inputs);
+  if (FirstDecidedInRun(bound)) {
+    Strategy strategy;
+    strategy.target = target.spec();
+    const PartlyCompiled model =
+        BuiltOrNotTaken([&] { return PartlyCompiled::Build(bound, strategy, registry, {}); });
+    return {model.Run(*inputs), model.interpreted_nodes()};
+  }
+  const Executable executable = BuiltOrNotTaken(
+      [&] { return BuildExecutable(Lower(bound, target, {}), target, registry, {}); });
+  Ran ran{.outputs = {}, .on_reference = ReferenceNodes(executable)};
+  for (Tensor& tensor : executable.Run(*inputs)) {
+    ran.outputs.push_back(RunValueOf(std::move(tensor)));
+  }
+  return ran;
+}
+
+/// Returns how two values differ; empty if they are equal within tolerance.
+std::string CompareValues(const RunValue& got, const RunValue& want,
+                          const ConformanceOptions& options) {
+  if (got.container != want.container || got.present != want.present ||
+      got.tensors.size() != want.tensors.size()) {
+    const auto text = [](const RunValue& value) {
+      return value.present ? ToString(TypeOf(value)) + " with " +
+                                 std::to_string(value.tensors.size()) + " tensors"
+                           : "an empty " + ToString(TypeOf(value));
+    };
+    return text(got) + " instead of " + text(want);
+  }
+  for (std::size_t i = 0; i < got.tensors.size(); ++i) {
+    std::string wrong = CompareTensors(*got.tensors[i], *want.tensors[i], options);
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+/// Returns what is wrong; empty if nothing is. Adds to `on_reference`.
 std::string RunDataSet(const fs::path& data, const Graph& graph, const Target* target,
-                       const TargetRegistry& registry, const ConformanceOptions& options) {
-  std::vector<Tensor> inputs;
-  std::vector<Tensor> want;
+                       const TargetRegistry& registry, const ConformanceOptions& options,
+                       std::size_t& on_reference) {
+  std::vector<RunValue> inputs;
+  std::vector<RunValue> want;
   try {
-    inputs = ReadTensors(data, "input", graph, graph.inputs());
-    want = ReadTensors(data, "output", graph, graph.outputs());
+    inputs = ReadValues(data, "input", graph, graph.inputs());
+    want = ReadValues(data, "output", graph, graph.outputs());
   } catch (const UserError& error) {
     throw NotTaken{error.what()};
   }
-  const std::vector<Tensor> got =
-      target == nullptr ? Interpret(graph, inputs) : RunOn(*target, registry, graph, inputs);
+  const Ran ran =
+      target == nullptr ? Interpreted(graph, inputs) : RunOn(*target, registry, graph, inputs);
+  on_reference += ran.on_reference;
+  const std::vector<RunValue>& got = ran.outputs;
   if (got.size() != want.size()) return "another number of outputs";
   for (std::size_t i = 0; i < got.size(); ++i) {
-    const std::string wrong = CompareTensors(got[i], want[i], options);
+    const std::string wrong = CompareValues(got[i], want[i], options);
     if (!wrong.empty()) return "output " + std::to_string(i) + ": " + wrong;
   }
   return "";
@@ -162,13 +238,16 @@ ConformanceResult RunConformanceTest(const ConformanceTest& test, const Target* 
     };
     const Graph graph = read_model();
     int sets = 0;
+    std::size_t on_reference = 0;
     for (; fs::is_directory(folder / ("test_data_set_" + std::to_string(sets))); ++sets) {
       const std::string wrong = RunDataSet(folder / ("test_data_set_" + std::to_string(sets)),
-                                           graph, target, registry, options);
-      if (!wrong.empty()) return {.verdict = Verdict::kFailed, .reason = wrong};
+                                           graph, target, registry, options, on_reference);
+      if (!wrong.empty()) {
+        return {.verdict = Verdict::kFailed, .reason = wrong, .on_reference = on_reference};
+      }
     }
     if (sets == 0) return {.verdict = Verdict::kSkipped, .reason = "has no data"};
-    return {.verdict = Verdict::kPassed};
+    return {.verdict = Verdict::kPassed, .on_reference = on_reference};
   } catch (const NotTaken& refused) {
     return {.verdict = Verdict::kSkipped, .reason = refused.why};
   } catch (const UserError& error) {

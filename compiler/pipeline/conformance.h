@@ -9,7 +9,8 @@
 namespace msc {
 
 /// A test of an ONNX backend test tree: a folder GROUP/test_NAME that contains model.onnx and
-/// test_data_set_N/{input,output}_I.pb, each a TensorProto, in the order of the graph.
+/// test_data_set_N/{input,output}_I.pb, each a TensorProto, or a SequenceProto
+/// or OptionalProto where the graph says so, in the order of the graph.
 /// Source: ONNX repository, docs/OnnxBackendTest.md.
 struct ConformanceTest {
   std::string group;
@@ -29,6 +30,8 @@ enum class Verdict : std::uint8_t {
 struct ConformanceResult {
   Verdict verdict = Verdict::kSkipped;
   std::string reason = {};  ///< empty if it passed
+  /// Nodes that the reference kernels computed, in the target's place or node by node.
+  std::size_t on_reference = 0;
 };
 
 /// Tolerances, the same as in ONNX's own runner; strings and integers must be equal.
@@ -38,7 +41,8 @@ struct ConformanceOptions {
 };
 
 /// Runs every data set of a test: on `target`, compiled for the shapes of its data, or with the
-/// reference kernels node by node if `target` is nullptr. Throws only InternalError.
+/// reference kernels node by node if `target` is nullptr. Values other than tensors, and sizes that
+/// only a run decides, are left to the interpreter. Throws only InternalError.
 [[nodiscard]] ConformanceResult RunConformanceTest(const ConformanceTest& test,
                                                    const Target* target,
                                                    const TargetRegistry& registry,

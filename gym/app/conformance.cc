@@ -30,6 +30,7 @@ struct Tally {
   int passed = 0;
   int failed = 0;
   int skipped = 0;
+  int on_reference = 0;  ///< passed, with nodes that the reference computed for the target
 };
 
 const char* WordOf(Verdict verdict) {
@@ -37,15 +38,17 @@ const char* WordOf(Verdict verdict) {
   return verdict == Verdict::kFailed ? "failed" : "skipped";
 }
 
-void Add(Verdict verdict, Tally& tally) {
-  ++(verdict == Verdict::kPassed   ? tally.passed
-     : verdict == Verdict::kFailed ? tally.failed
-                                   : tally.skipped);
+void Add(const ConformanceResult& result, Tally& tally) {
+  const bool passed = result.verdict == Verdict::kPassed;
+  ++(passed ? tally.passed : result.verdict == Verdict::kFailed ? tally.failed : tally.skipped);
+  if (passed && result.on_reference > 0) ++tally.on_reference;
 }
 
-void PrintTally(const std::string& name, const Tally& tally) {
-  std::printf("%-24s %d passed, %d failed, %d skipped\n", name.c_str(), tally.passed, tally.failed,
+void PrintTally(const std::string& name, const Tally& tally, bool on_target) {
+  std::printf("%-24s %d passed, %d failed, %d skipped", name.c_str(), tally.passed, tally.failed,
               tally.skipped);
+  if (on_target) std::printf("; %d passed with nodes on reference kernels", tally.on_reference);
+  std::printf("\n");
 }
 
 void Conformance(Options options, AppContext& context) {
@@ -57,13 +60,14 @@ void Conformance(Options options, AppContext& context) {
   nlohmann::json rows = nlohmann::json::array();
   for (const ConformanceTest& test : FindConformanceTests(options.folder)) {
     const ConformanceResult result = RunConformanceTest(test, target, targets, options.tolerance);
-    Add(result.verdict, groups[test.group]);
-    Add(result.verdict, all);
+    Add(result, groups[test.group]);
+    Add(result, all);
     if (options.json) {
       rows.push_back({{"group", test.group},
                       {"name", test.name},
                       {"verdict", WordOf(result.verdict)},
-                      {"reason", result.reason}});
+                      {"reason", result.reason},
+                      {"on_reference", result.on_reference}});
     } else if (options.verbose && result.verdict != Verdict::kPassed) {
       std::printf("%s/%s %s: %s\n", test.group.c_str(), test.name.c_str(), WordOf(result.verdict),
                   result.reason.c_str());
@@ -74,11 +78,12 @@ void Conformance(Options options, AppContext& context) {
                                    {"passed", all.passed},
                                    {"failed", all.failed},
                                    {"skipped", all.skipped},
+                                   {"passed_on_reference", all.on_reference},
                                    {"tests", rows}};
     PrintJsonResult("msc-conformance-1", report);
   } else {
-    for (const auto& [name, tally] : groups) PrintTally(name, tally);
-    PrintTally("all", all);
+    for (const auto& [name, tally] : groups) PrintTally(name, tally, target != nullptr);
+    PrintTally("all", all, target != nullptr);
   }
   if (all.failed > 0) context.exit_code = kExitFailure;
 }

@@ -15,6 +15,7 @@
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/partly_compiled.h"
 #include "cost/samples/array_file.h"
 #include "cost/samples/convert.h"
 #include "cost/track/finite.h"
@@ -97,6 +98,31 @@ Executable BuiltOr(const Options& options, Result<Executable> built) {
   return std::move(built).value();
 }
 
+/// Compiles a model, whole or, where sizes are only known in a run, in part: the other is absent.
+struct Built {
+  std::optional<Executable> whole;
+  std::optional<PartlyCompiled> part;
+};
+
+Built BuildModel(const Options& options, const Compiled& model, const TargetRegistry& targets) {
+  try {
+    return {BuiltOr(options, Compile(model.graph, model.strategy, targets, model.compile)), {}};
+  } catch (const UserError&) {
+    const Graph applied = ApplyStrategy(model.graph, model.strategy);
+    const auto open = FirstDecidedInRun(BindSizes(applied, model.compile));
+    if (!open) throw;
+    Result<PartlyCompiled> built =
+        PartlyCompiled::Build(model.graph, model.strategy, targets, model.compile);
+    if (!built.ok()) throw UserError("'" + options.model + "': " + built.failure().detail);
+    PartlyCompiled part = std::move(built).value();
+    std::fprintf(stderr,
+                 "note: some sizes are only known in a run, first at node '%s': %zu nodes are "
+                 "compiled, and the interpreter computes %zu\n",
+                 open->c_str(), part.compiled_nodes(), part.interpreted_nodes());
+    return {{}, std::move(part)};
+  }
+}
+
 Executable LoadExecutable(const Options& options, const TargetRegistry& targets) {
   RejectForArtefact(options);
   Result<Artefact> artefact = LoadArtefact(options.model, targets, Others(options));
@@ -143,8 +169,8 @@ Tensor RandomInput(const ValueType& type, Rng& rng) {
   return tensor;
 }
 
-void Summarize(const Tensor& tensor, std::size_t index) {
-  std::printf("output %zu: %s%s", index, std::string(Name(tensor.dtype())).c_str(),
+void Summarize(const Tensor& tensor, const std::string& index) {
+  std::printf("output %s: %s%s", index.c_str(), std::string(Name(tensor.dtype())).c_str(),
               ToString(tensor.dims()).c_str());
   if (tensor.dtype() == DType::kF32) {
     std::printf(" =");
@@ -159,9 +185,8 @@ void Summarize(const Tensor& tensor, std::size_t index) {
 
 /// Returns the inputs: from files, then random numbers. `graph` is the model before its dimensions
 /// were bound; nullptr for an artefact.
-std::vector<Tensor> Inputs(const Options& options, const Executable& executable,
+std::vector<Tensor> Inputs(const Options& options, const std::vector<ValueType>& types,
                            const Graph* graph) {
-  const auto& types = executable.input_types();
   CheckInputCount(options.inputs, types.size());
   std::vector<Tensor> inputs;
   Rng rng(options.seed);
@@ -180,36 +205,72 @@ std::vector<Tensor> Inputs(const Options& options, const Executable& executable,
   return inputs;
 }
 
+/// An output and what its file is named after: "1", or "1_0" in a sequence.
+struct NamedOutput {
+  std::string name;
+  const Tensor* tensor = nullptr;
+};
+
 /// Writes all outputs or none. NumPy has no bf16; such outputs become f32, which holds the same
 /// values.
-void WriteOutputs(const std::vector<Tensor>& outputs, const std::string& folder) {
+void WriteOutputs(const std::vector<NamedOutput>& outputs, const std::string& folder) {
   std::vector<Tensor> widened;
   widened.reserve(outputs.size());
   std::vector<cost::NamedArray> arrays;
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const Tensor* array = &outputs[i];
+  for (const auto& [name, tensor] : outputs) {
+    const Tensor* array = tensor;
     if (array->dtype() == DType::kBF16) {
-      std::fprintf(stderr, "note: output %zu is bf16, which NumPy does not have; written as f32\n",
-                   i);
+      std::fprintf(stderr, "note: output %s is bf16, which NumPy does not have; written as f32\n",
+                   name.c_str());
       array = &widened.emplace_back(cost::ConvertedTo(*array, DType::kF32, {}));
     }
-    arrays.push_back({folder + "/output_" + std::to_string(i) + ".npy", array});
+    arrays.push_back({folder + "/output_" + name + ".npy", array});
   }
   MakeFolders(folder);
   cost::WriteNpyFiles(arrays);
+}
+
+void RunPartlyCompiled(const Options& options, const PartlyCompiled& model,
+                       const std::vector<Tensor>& inputs) {
+  const std::vector<RunValue> outputs = model.Run(inputs);
+  std::vector<NamedOutput> named;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const bool one = TensorIn(outputs[i]) != nullptr;
+    if (!one) {
+      std::printf("output %zu: %s of %zu\n", i, ToString(TypeOf(outputs[i])).c_str(),
+                  outputs[i].tensors.size());
+    }
+    for (std::size_t k = 0; k < outputs[i].tensors.size(); ++k) {
+      const std::string name = std::to_string(i) + (one ? "" : "_" + std::to_string(k));
+      named.push_back({name, outputs[i].tensors[k].get()});
+      Summarize(*named.back().tensor, name);
+    }
+  }
+  if (!options.out.empty()) WriteOutputs(named, options.out);
 }
 
 void Run(const Options& options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
   std::optional<Compiled> model;
   if (!std::filesystem::is_directory(options.model)) model = LoadCompiled(options);
-  const Executable executable =
-      model ? BuiltOr(options, Compile(model->graph, model->strategy, targets, model->compile))
-            : LoadExecutable(options, targets);
-  const std::vector<Tensor> inputs = Inputs(options, executable, model ? &model->graph : nullptr);
-  const std::vector<Tensor> outputs = executable.Run(inputs);
-  for (std::size_t i = 0; i < outputs.size(); ++i) Summarize(outputs[i], i);
-  if (!options.out.empty()) WriteOutputs(outputs, options.out);
+  const Built built =
+      model ? BuildModel(options, *model, targets) : Built{LoadExecutable(options, targets), {}};
+  const std::vector<Tensor> inputs =
+      Inputs(options, built.whole ? built.whole->input_types() : built.part->input_types(),
+             model ? &model->graph : nullptr);
+  if (built.part) {
+    RunPartlyCompiled(options, *built.part, inputs);
+    return;
+  }
+  const std::vector<Tensor> outputs = built.whole->Run(inputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) Summarize(outputs[i], std::to_string(i));
+  if (!options.out.empty()) {
+    std::vector<NamedOutput> named;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      named.push_back({std::to_string(i), &outputs[i]});
+    }
+    WriteOutputs(named, options.out);
+  }
   const bool wrong = model ? ComplainOfNotFinite({.canonical = &model->graph,
                                                   .strategy = &model->strategy,
                                                   .targets = &targets,
