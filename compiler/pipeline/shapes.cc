@@ -1,9 +1,11 @@
 #include "compiler/pipeline/shapes.h"
 
 #include <charconv>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/ops/op.h"
@@ -13,6 +15,7 @@ namespace {
 
 constexpr std::int64_t kMaxDim = std::int64_t{1} << 31;
 constexpr std::size_t kMaxRank = 16;
+constexpr std::size_t kMostFixed = std::size_t{1} << 24U;  // elements
 
 /// Parses "1x3x640x640"; "" is a scalar.
 std::optional<Dims> ReadDims(std::string_view text) {
@@ -38,6 +41,43 @@ ValueId InputCalled(const Graph& graph, std::string_view name) {
     if (graph.value(id).name == name) return id;
   }
   return kNoValue;
+}
+
+/// Returns where ":=" separates an input's name from its value; npos if the text gives sizes.
+std::size_t ValueMark(const std::string& text) {
+  return text.find(":=");
+}
+
+[[noreturn]] void RefuseValue(const std::string& text, const std::string& why) {
+  throw UserError("value '" + text + "': " + why);
+}
+
+double NumberIn(const std::string& text, const std::string& part) {
+  if (part == "true") return 1;
+  if (part == "false") return 0;
+  double number = 0;
+  const char* const end = part.data() + part.size();
+  const auto [stop, error] = std::from_chars(part.data(), end, number);
+  if (error != std::errc() || stop != end) RefuseValue(text, "write NAME:=16000 or NAME:=1,0,1");
+  return number;
+}
+
+std::vector<double> NumbersIn(const std::string& text) {
+  std::vector<double> numbers;
+  std::size_t at = ValueMark(text) + 2;
+  while (true) {
+    const std::size_t end = text.find(',', at);
+    numbers.push_back(NumberIn(text, text.substr(at, end - at)));
+    if (end == std::string::npos) return numbers;
+    at = end + 1;
+  }
+}
+
+/// Returns a tensor of f64 as one of another type.
+Tensor CastTo(const Tensor& numbers, DType dtype, const std::string& text) {
+  const Node cast{.name = text, .op = "Cast", .attrs = {{"to", static_cast<std::int64_t>(dtype)}}};
+  const Tensor* input = &numbers;
+  return std::move(Ops().Get(cast).eval(cast, std::span(&input, 1)).front());
 }
 
 void SetShape(const std::string& text, Graph& graph, ShapeBindings& bindings) {
@@ -82,8 +122,49 @@ void SetShape(const std::string& text, Graph& graph, ShapeBindings& bindings) {
 void SetInputShapes(Graph& graph, std::span<const std::string> shapes) {
   if (shapes.empty()) return;
   ShapeBindings bindings;
-  for (const std::string& text : shapes) SetShape(text, graph, bindings);
+  for (const std::string& text : shapes) {
+    if (ValueMark(text) == std::string::npos) SetShape(text, graph, bindings);
+  }
   InferTypes(graph, bindings);
+}
+
+TensorPtr FixedValue(const std::string& name, const ValueType& type,
+                     std::span<const std::string> shapes) {
+  for (const std::string& text : shapes) {
+    if (ValueMark(text) == std::string::npos || text.substr(0, ValueMark(text)) != name) continue;
+    std::vector<double> numbers = NumbersIn(text);
+    if (type.container != Container::kTensor || type.dtype == DType::kUndefined ||
+        type.dtype == DType::kString) {
+      RefuseValue(text, "the input is " + ToString(type) + ", which numbers cannot be");
+    }
+    Dims dims = {std::ssize(numbers)};
+    if (type.shape && StaticDims(*type.shape)) dims = *StaticDims(*type.shape);
+    if (!type.shape && numbers.size() == 1) dims = {};
+    if (type.shape && type.shape->size() != dims.size()) {
+      RefuseValue(text, "the input is " + ToString(type) + "; only lists may have an open size");
+    }
+    const auto count = static_cast<std::size_t>(ElementCount(dims));
+    if (count > kMostFixed) {
+      RefuseValue(text, "the input is " + ToString(type) + "; at most " +
+                            std::to_string(kMostFixed) + " elements are fixed");
+    }
+    if (numbers.size() == 1) numbers.resize(count, numbers.front());
+    if (numbers.size() != count) {
+      RefuseValue(text, "the input is " + ToString(type) + ", and " +
+                            std::to_string(numbers.size()) + " numbers are given");
+    }
+    return std::make_shared<const Tensor>(
+        CastTo(Tensor::From<double>(DType::kF64, dims, numbers), type.dtype, text));
+  }
+  return nullptr;
+}
+
+void CheckFixed(const std::set<std::string>& fixed, std::span<const std::string> shapes) {
+  for (const std::string& text : shapes) {
+    const std::size_t mark = ValueMark(text);
+    if (mark == std::string::npos || fixed.contains(text.substr(0, mark))) continue;
+    RefuseValue(text, "the model has no input '" + text.substr(0, mark) + "'");
+  }
 }
 
 void NameOpenDims(Graph& graph) {

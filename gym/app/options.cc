@@ -14,7 +14,8 @@ void AddModelOptions(CLI::App& command, std::string& model, std::vector<std::str
   command.add_option("model", model, help)->required();
   AddRepeated(command, "--shape", shapes,
               "shape of an input with dimensions that the model leaves open, as "
-              "NAME=1x3x640x640; may be repeated for other inputs");
+              "NAME=1x3x640x640; NAME:=16000 fixes the value of an input, which is one no longer; "
+              "may be repeated for other inputs");
 }
 
 void AddBatchOption(CLI::App& command, std::optional<std::int64_t>& batch) {

@@ -1,5 +1,7 @@
 #include "gym/search/model.h"
 
+#include <set>
+
 #include "compiler/base/error.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ir/sample_axes.h"
@@ -16,8 +18,17 @@ Graph ReadModel(const std::string& path, const std::vector<std::string>& shapes)
     ImportOptions options;
     // Sizes may decide which branch of an If is read.
     options.set_inputs = [&](Graph& graph) { SetInputShapes(graph, shapes); };
-    return ImportOnnx(path, options);
+    std::set<std::string> fixed;
+    options.fix_input = [&](const std::string& name, const ValueType& type) {
+      TensorPtr value = FixedValue(name, type, shapes);
+      if (value != nullptr) fixed.insert(name);
+      return value;
+    };
+    Graph graph = ImportOnnx(path, options);
+    CheckFixed(fixed, shapes);
+    return graph;
   }
+  CheckFixed({}, shapes);  // a saved graph keeps its inputs
   if (path.ends_with(".json")) return LoadGraph(path.substr(0, path.size() - 5));
   throw UserError("'" + path + "': the name must end in .onnx or .json (a saved graph)");
 }

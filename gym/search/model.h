@@ -10,8 +10,8 @@
 namespace msc::gym {
 
 /// Imports and canonicalizes a model. The suffix of the name tells the format: .onnx, or .json for
-/// a graph that this program saved. `shapes` as in pipeline/shapes.h. UserError says what is wrong
-/// with the model.
+/// a graph that this program saved. `shapes` as in pipeline/shapes.h, with values of inputs.
+/// UserError says what is wrong with the model.
 [[nodiscard]] Graph LoadModel(const std::string& path, const std::vector<std::string>& shapes = {});
 
 /// Imports a model like LoadModel but does not canonicalize it.
