@@ -109,6 +109,10 @@ float FromF16(std::uint16_t bits) {
     return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
   }
   const std::uint32_t wide = exponent == 0x1FU ? 0xFFU : exponent + 112;
+  // A signalling NaN becomes quiet, as the conversion of a CPU makes it.
+  if (exponent == 0x1FU && fraction != 0) {
+    return std::bit_cast<float>(sign | 0x7FC00000U | (fraction << 13U));
+  }
   return std::bit_cast<float>(sign | (wide << 23U) | (fraction << 13U));
 }
 

@@ -10,12 +10,18 @@
 namespace msc::kernel {
 namespace {
 
+/// Returns whether values of this type are only stored: kernels compute them in f32.
+bool IsNarrowFloat(DType dtype) {
+  return dtype == DType::kBF16 || dtype == DType::kF16;
+}
+
 bool IsKernelDType(DType dtype) {
-  return IsInteger(dtype) || dtype == DType::kBool || dtype == DType::kF32 || dtype == DType::kBF16;
+  return IsInteger(dtype) || dtype == DType::kBool || dtype == DType::kF32 || IsNarrowFloat(dtype);
 }
 
 void CheckType(Type type) {
-  Check(IsKernelDType(type.dtype), "a kernel computes in f32, bf16, integers and bool");
+  Check(IsKernelDType(type.dtype),
+        "a kernel computes in f32, bf16, integers and bool, and stores f16");
   Check(type.lanes >= 1 && type.lanes <= 64 && std::has_single_bit(unsigned(type.lanes)),
         "lanes are a power of two up to 64");
 }
@@ -177,8 +183,9 @@ Expr Cast(Expr value, Type type) {
   const DType from = value->type.dtype;
   Check(value->type.lanes == type.lanes, "a cast keeps the lanes");
   if (value->type == type) return value;
-  if (from == DType::kBF16 || type.dtype == DType::kBF16) {
-    Check(from == DType::kF32 || type.dtype == DType::kF32, "bf16 is cast from and to f32 alone");
+  if (IsNarrowFloat(from) || IsNarrowFloat(type.dtype)) {
+    Check(from == DType::kF32 || type.dtype == DType::kF32,
+          "bf16 and f16 are cast from and to f32 alone");
   }
   if (value->op == Op::kInt && type.dtype != DType::kF32 && type.dtype != DType::kBool) {
     return Int(value->integer, type);

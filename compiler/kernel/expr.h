@@ -41,8 +41,9 @@ enum class Op : std::uint8_t {
   kLoad,       ///< `lanes` elements of `buffer` from element args[0] on; see `valid`
   kBroadcast,  ///< args[0], a scalar, in every lane
   /// Converts args[0] to `type`. Float to integer rounds half to even and saturates; NaN becomes
-  /// the lowest value. f32 to bf16 rounds half to even; a subnormal may become 0. A bool is 0 or 1;
-  /// a number becomes true if it is not 0.
+  /// the lowest value. f32 to bf16 rounds half to even; a subnormal may become 0. f32 to f16 rounds
+  /// half to even, subnormals too, and its NaN are quiet. A bool is 0 or 1; a number becomes true
+  /// if it is not 0.
   kCast,
   kBits,  ///< bits of args[0] as another `type` of the same size
   // Arithmetic on equal types. Integers wrap around; integer kDiv and kMod round toward minus

@@ -111,7 +111,10 @@ double RoundingLimit(const Graph& graph) {
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (node.Is("QuantizeLinear")) return 0.1;
-    if (node.Is("Cast") && graph.type(node.outputs[0]).dtype == DType::kBF16) limit = 0.05;
+    if (!node.Is("Cast")) continue;
+    const DType to = graph.type(node.outputs[0]).dtype;
+    if (to == DType::kBF16) limit = 0.05;
+    if (to == DType::kF16) limit = std::max(limit, 0.01);
   }
   return limit;
 }
@@ -121,6 +124,11 @@ std::vector<double> Numbers(const Tensor& tensor) {
   std::vector<double> numbers;
   const auto copy = [&](auto values) { numbers.assign(values.begin(), values.end()); };
   if (tensor.dtype() == DType::kF32) copy(tensor.Values<float>());
+  if (tensor.dtype() == DType::kF16) {
+    for (const std::uint16_t half : tensor.Values<std::uint16_t>()) {
+      numbers.push_back(static_cast<double>(FromF16(half)));
+    }
+  }
   if (tensor.dtype() == DType::kI8) copy(tensor.Values<std::int8_t>());
   if (tensor.dtype() == DType::kU8) copy(tensor.Values<std::uint8_t>());
   return numbers;
@@ -147,7 +155,8 @@ double Difference(const Tensor& wanted, const Tensor& got) {
 /// Returns the difference of two variants. Integers must be equal in every bit, as the package's
 /// test requires.
 double SpreadOf(const Tensor& first, const Tensor& other) {
-  if (first.dtype() == DType::kF32) return Difference(first, other);
+  const bool real = first.dtype() == DType::kF32 || first.dtype() == DType::kF16;
+  if (real) return Difference(first, other);
   return std::ranges::equal(first.Raw(), other.Raw()) ? 0 : 1;
 }
 

@@ -31,7 +31,9 @@ std::int64_t AsBits(float value) {
 std::int64_t FromMemory(const std::byte* from, DType dtype) {
   std::int64_t value = 0;  // assumes little-endian, as the rest of this program does
   std::memcpy(&value, from, ByteSize(dtype));
-  return dtype == DType::kF32 || dtype == DType::kBF16 ? value : WrapInteger(dtype, value);
+  return dtype == DType::kF32 || dtype == DType::kBF16 || dtype == DType::kF16
+             ? value
+             : WrapInteger(dtype, value);
 }
 
 // Rounds half to even and saturates; a NaN fails the first comparison and becomes the lowest.
@@ -51,6 +53,8 @@ std::int64_t RoundToInteger(float value, DType dtype) {
 std::int64_t CastLane(std::int64_t value, DType from, DType to) {
   if (from == DType::kBF16) return AsBits(FromBF16(static_cast<std::uint16_t>(value)));
   if (to == DType::kBF16) return ToBF16(AsFloat(value));
+  if (from == DType::kF16) return AsBits(FromF16(static_cast<std::uint16_t>(value)));
+  if (to == DType::kF16) return ToF16(AsFloat(value));
   if (from == DType::kF32 && to == DType::kBool) return AsFloat(value) != 0 ? 1 : 0;
   if (from == DType::kF32) return RoundToInteger(AsFloat(value), to);
   if (to != DType::kF32) return WrapInteger(to, value);

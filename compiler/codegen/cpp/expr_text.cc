@@ -141,6 +141,8 @@ std::string Cast(const ExprNode& node, Preamble& preamble) {
   if (to == DType::kBool) return "(" + text() + " != 0)";
   if (from == DType::kBF16) return preamble.FromBF16(lanes) + "(" + text() + ")";
   if (to == DType::kBF16) return preamble.ToBF16(lanes) + "(" + text() + ")";
+  if (from == DType::kF16) return preamble.FromF16(lanes) + "(" + text() + ")";
+  if (to == DType::kF16) return preamble.ToF16(lanes) + "(" + text() + ")";
   // Clamped values need no check of their range.
   if (to == DType::kI32 && FitsInt32(*value)) {
     return preamble.Nearest(lanes) + "(" + text() + ")";

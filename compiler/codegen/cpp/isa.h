@@ -10,7 +10,7 @@ namespace msc {
 /// Instruction sets that generated code may use beyond the x86-64 baseline (SSE2). avx512 requires
 /// avx2; bf16 and vnni each require avx512.
 struct Isa {
-  bool avx2 = false;    ///< with FMA and BMI2: 16 registers of 32 bytes
+  bool avx2 = false;    ///< with FMA, BMI2 and F16C: 16 registers of 32 bytes
   bool avx512 = false;  ///< F, BW, DQ, VL: 32 registers of 64 bytes
   bool vnni = false;    ///< AVX512_VNNI: kDot4 in one instruction
   bool bf16 = false;    ///< AVX512_BF16: kDot2 and casts to bf16 in one instruction

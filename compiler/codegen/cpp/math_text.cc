@@ -210,7 +210,36 @@ constexpr std::string_view kLog = R"cpp(
   }
 )cpp";
 
+// binary16 has 5 bits of exponent with bias 15 and 10 of fraction. As in ToF16 and FromF16 of
+// compiler/base: adding 0.5 rounds a number below 2^-14 to a multiple of 2^-24 and leaves it in the
+// low bits, and 65520 and above are infinite. A NaN is quiet and keeps the upper bits of its
+// payload. 0x38000000 are 112 exponents, the difference of the biases.
+constexpr std::string_view kHalf = R"cpp(
+  template <class F, class I>
+  INLINE I msc_to_half(F x) {
+    I m = bits<I>(x) & 0x7fffffff;
+    I r = (m - 0x38000000 + 0xfff + ((m >> 13) & 1)) >> 13;
+    r = m < 0x38800000 ? bits<I>(bits<F>(m) + 0.5f) - 0x3f000000 : r;
+    r = m >= 0x477ff000 ? I{} + 0x7c00 : r;
+    r = m > 0x7f800000 ? ((m >> 13) & 0x3ff) | 0x7e00 : r;
+    return r | ((bits<I>(x) >> 16) & 0x8000);
+  }
+  template <class F, class I>
+  INLINE F msc_from_half(I h) {
+    I m = (h & 0x7fff) << 13;
+    I r = m + 0x38000000;
+    r = m < 0x00800000 ? bits<I>(convert<F>(h & 0x3ff) * 0x1p-24f) : r;
+    r = m >= 0x0f800000 ? m + 0x70000000 : r;
+    r = m > 0x0f800000 ? r | 0x00400000 : r;
+    return bits<F>(r | ((h & 0x8000) << 16));
+  }
+)cpp";
+
 }  // namespace
+
+std::string_view HalfText() {
+  return kHalf;
+}
 
 std::string_view MathToolsText() {
   return kTools;

@@ -14,5 +14,8 @@ namespace msc {
 [[nodiscard]] std::string_view MathText(kernel::Op op);
 /// Returns the helpers that all of them use: constants, bit casts, conversions.
 [[nodiscard]] std::string_view MathToolsText();
+/// Returns templates msc_to_half<F, I>(F) and msc_from_half<F, I>(I) between f32 and the bits of a
+/// binary16 in the low half of an int.
+[[nodiscard]] std::string_view HalfText();
 
 }  // namespace msc

@@ -170,7 +170,8 @@ std::string ModelText(const CppPackage& package, const std::vector<VariantText>&
     for (const auto& call : variant.program.calls) most = std::max(most, call.buffers.size());
   }
   std::string text =
-      "#include \"model.h\"\n\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
+      "#include \"model.h\"\n\n#if defined(__x86_64__)\n#include <cpuid.h>\n#endif\n#include "
+      "<stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
       "enum { kInput, kOutput, kWeight, kArena };\n"
       "enum { kNeedsAvx2 = 1, kNeedsAvx512 = 2, kNeedsVnni = 4, kNeedsBf16 = 8 };\n"
       "struct Place {\n  int kind;\n  size_t at;\n};\n"
@@ -247,12 +248,12 @@ std::string ReadmeText(const CppPackage& package) {
 
 std::string ExampleText(const CppPackage& package) {
   std::string text =
-      Formatted("static const double kTolerance = %.9g;\nstatic const bool kOutputIsFloat[] = {",
+      Formatted("static const double kTolerance = %.9g;\nstatic const int kFloatBytes[] = {",
                 package.tolerance);
   for (const PackagePort& port : package.outputs) {
-    text += port.dtype == DType::kF32 ? "true, " : "false, ";
+    text += port.dtype == DType::kF32 ? "4, " : port.dtype == DType::kF16 ? "2, " : "0, ";
   }
-  return text + "false};\n";
+  return text + "0};\n";
 }
 
 void WriteExample(const std::vector<Tensor>& tensors, const std::vector<PackagePort>& ports,

@@ -45,11 +45,19 @@ constexpr std::string_view kRuntime = R"cpp(
 
   namespace {
 
+#if defined(__x86_64__)
+  // clang 14 has no name for these instructions in __builtin_cpu_supports.
+  bool HasF16C() {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & (1u << 29));
+  }
+#endif
+
   bool Supports(const Variant& variant) {
 #if defined(__x86_64__)
     __builtin_cpu_init();
     const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                      __builtin_cpu_supports("bmi2");
+                      __builtin_cpu_supports("bmi2") && HasF16C();
     const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") &&
                         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
                         __builtin_cpu_supports("avx512vl");
@@ -165,13 +173,30 @@ constexpr std::string_view kTest =
             return content;
           }
 
-          // Largest error of floats, as a part of the range of what is wanted.
-          static double Error(const std::vector<char>& want, const std::vector<char>& got) {
+          // The float of 4 bytes, or of 2 (binary16), at p.
+          static float FloatAt(const char* p, int bytes) {
+            float x = 0;
+            if (bytes == 4) {
+              memcpy(&x, p, 4);
+              return x;
+            }
+            unsigned short half = 0;
+            memcpy(&half, p, 2);
+            const int exponent = half >> 10 & 31, fraction = half & 1023;
+            if (exponent == 31) {
+              x = fraction != 0 ? NAN : INFINITY;
+            } else {
+              x = std::ldexp(float(exponent == 0 ? fraction : fraction + 1024),
+                             (exponent == 0 ? 1 : exponent) - 25);
+            }
+            return half >> 15 != 0 ? -x : x;
+          }
+
+          // Largest error of floats of so many bytes, as a part of the range of what is wanted.
+          static double Error(const std::vector<char>& want, const std::vector<char>& got, int bytes) {
             double error = 0, least = 0, most = 0;
-            for (size_t i = 0; i + 4 <= want.size(); i += 4) {
-              float x, y;
-              memcpy(&x, &want[i], 4);
-              memcpy(&y, &got[i], 4);
+            for (size_t i = 0; i + bytes <= want.size(); i += bytes) {
+              const float x = FloatAt(&want[i], bytes), y = FloatAt(&got[i], bytes);
               if (!(std::isfinite(y))) return INFINITY;
               if (std::fabs(double(x) - y) > error) error = std::fabs(double(x) - y);
               if (i == 0 || x < least) least = x;
@@ -202,8 +227,8 @@ constexpr std::string_view kTest =
               for (size_t i = 0; i < outputs.size(); ++i) {
                 const std::vector<char> want = Read(
                     folder + "/example/output_" + std::to_string(i) + ".bin", outputs[i].size());
-                const double error = kOutputIsFloat[i] ? Error(want, outputs[i])
-                                                       : (want == outputs[i] ? 0 : INFINITY);
+                const double error = kFloatBytes[i] > 0 ? Error(want, outputs[i], kFloatBytes[i])
+                                                        : (want == outputs[i] ? 0 : INFINITY);
                 printf("%s output %zu: error %g of the range\n", model_variant_name(v), i, error);
                 if (!(error <= kTolerance)) return 1;
               }

@@ -18,6 +18,7 @@ constexpr std::string_view kStart =
     "#define UNALIGNED aligned(1), may_alias\n"
     "typedef float f32;\n"
     "typedef unsigned short bf16;\n"
+    "typedef unsigned short f16;\n"
     "typedef signed char i8;\n"
     "typedef unsigned char u8;\n"
     "typedef short i16;\n"
@@ -380,42 +381,6 @@ std::string Preamble::RoundTo(Type type) {
   } else {
     Add("  " + to + " r;\n  for (i32 i = 0; i < " + Text(type.lanes) + "; ++i) r[i] = " + element +
         "(x[i]);\n  return r;\n}\n");
-  }
-  return name;
-}
-
-std::string Preamble::ToBF16(int lanes) {
-  Bits();
-  const Type type{DType::kBF16, lanes};
-  const std::string to = TypeName(type);
-  const std::string from = TypeName({DType::kF32, lanes});
-  const std::string u32 = TypeName({DType::kU32, lanes});
-  const std::string name = "to_" + to;
-  if (!First(name)) return name;
-  Add("INLINE " + to + " " + name + "(" + from + " x) {\n");
-  if (isa_.bf16 && (lanes == 16 || lanes == 8)) {
-    Add("#ifndef __clang__\n  return (" + to + ")__builtin_ia32_cvtneps2bf16_v" + Text(lanes) +
-        "sf(x);\n#else\n");
-  }
-  // Adding 0x7fff, and 1 if the last kept bit is odd, rounds half to even; the carry into the
-  // exponent turns the largest numbers into infinity. A NaN is cut instead, with its quiet bit 64
-  // set, because its other bits may all lie in the lower half.
-  Add("  " + u32 + " u = bits<" + u32 + ">(x);\n  return convert<" + to +
-      ">(x == x ? (u + 32767u + ((u >> 16) & 1u)) >> 16 : (u >> 16) | 64u);\n");
-  if (isa_.bf16 && (lanes == 16 || lanes == 8)) Add("#endif\n");
-  Add("}\n");
-  return name;
-}
-
-std::string Preamble::FromBF16(int lanes) {
-  Bits();
-  const std::string from = TypeName({DType::kBF16, lanes});
-  const std::string to = TypeName({DType::kF32, lanes});
-  const std::string u32 = TypeName({DType::kU32, lanes});
-  const std::string name = "from_" + from;
-  if (First(name)) {
-    Add("INLINE " + to + " " + name + "(" + from + " x) { return bits<" + to + ">(convert<" + u32 +
-        ">(x) << 16); }\n");
   }
   return name;
 }

@@ -42,6 +42,9 @@ class Preamble {
   std::string Convert(kernel::Type from, kernel::Type to);
   std::string ToBF16(int lanes);
   std::string FromBF16(int lanes);
+  /// Add the conversions between f32 and f16, bit for bit those of compiler/base/dtype.h.
+  std::string ToF16(int lanes);
+  std::string FromF16(int lanes);
   std::string Bits();
   std::string Dot(kernel::Op op, int lanes);
   std::string Reduce(kernel::Op op, kernel::Type type);

@@ -1,9 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
 
 #include "compiler/base/error.h"
-#include "compiler/targets/native/quantize.h"
 #include "compiler/targets/native/rules.h"
 
 namespace msc::native {
@@ -157,12 +157,16 @@ bool LowerArrange(Lowering& lowering, const Group& group) {
   const Graph& graph = lowering.graph();
   if (node.inputs.empty()) return false;
   const DType dtype = graph.type(node.inputs[0]).dtype;
-  const bool moved = dtype == DType::kF32 || dtype == DType::kBF16 || IsQuantized(dtype);
-  if (!moved) return false;
+  // Of integers, those of masks and indices.
+  constexpr std::array<DType, 8> kMoved = {DType::kF32, DType::kBF16, DType::kF16, DType::kI8,
+                                           DType::kU8,  DType::kBool, DType::kI32, DType::kI64};
+  if (std::find(kMoved.begin(), kMoved.end(), dtype) == kMoved.end()) return false;
   for (const ValueId output : node.outputs) {
     if (output == kNoValue || graph.type(output).dtype != dtype) return false;
   }
-  if (IsOneOf(node, {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout"})) {
+  // Of others, a run decides whether they drop anything.
+  const bool keeps = node.Is("Dropout") && (!node.HasInput(2) || graph.constant(node.inputs[2]));
+  if (keeps || IsOneOf(node, {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})) {
     return node.outputs.size() == 1 && LowerReshape(lowering, node);
   }
   if (IsOneOf(node, {"Transpose"})) return LowerTranspose(lowering, node);

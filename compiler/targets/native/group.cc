@@ -11,8 +11,8 @@ bool LowerGroup(Lowering& lowering, const Group& group) {
          LowerGemm(lowering, group) || LowerMatMul(lowering, group) ||
          LowerAttention(lowering, group) || LowerPool(lowering, group) ||
          LowerResize(lowering, group) || LowerReduce(lowering, group) ||
-         LowerNorm(lowering, group) || LowerElementwise(lowering, group) ||
-         LowerArrange(lowering, group);
+         LowerNorm(lowering, group) || LowerRecurrent(lowering, group) ||
+         LowerElementwise(lowering, group) || LowerArrange(lowering, group);
 }
 
 bool TakesPrologue(const Lowering& lowering, const Node& node) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "compiler/base/error.h"
+#include "compiler/targets/native/logic.h"
 #include "compiler/targets/native/quantize.h"
 
 namespace msc::native {
@@ -150,12 +151,18 @@ bool TakesQuantizing(const Graph& graph, const Node& node) {
   return ParamsOf(graph, node).has_value();
 }
 
+/// Returns whether a Cast keeps floats, stores them in fewer bits or reads them, makes numbers of
+/// integers and bools, or bools of numbers. Casts of floats to integers round toward zero, unlike
+/// those of kernels.
 bool TakesCast(const Graph& graph, const Node& node) {
-  const auto floating = [&](ValueId value) {
-    const DType dtype = graph.type(value).dtype;
-    return dtype == DType::kF32 || dtype == DType::kBF16;
-  };
-  return floating(node.inputs[0]) && floating(node.outputs[0]);
+  const DType from = graph.type(node.inputs[0]).dtype;
+  const DType to = graph.type(node.outputs[0]).dtype;
+  const auto narrow = [](DType dtype) { return dtype == DType::kBF16 || dtype == DType::kF16; };
+  if (from == to) return from == DType::kF32 || narrow(from);
+  const bool counts = from == DType::kBool || from == DType::kI32 || from == DType::kI64;
+  if (to == DType::kF32) return narrow(from) || counts;
+  if (to == DType::kBool) return from == DType::kF32 || counts;
+  return from == DType::kF32 && narrow(to);
 }
 
 /// Computes msc.Binary with both operands in the unit that makes activation and rounding cheapest.
@@ -205,6 +212,7 @@ bool IsElementwise(const Graph& graph, NodeId id) {
   if (node.Is("Binary", "msc")) return TakesFused(graph, node);
   if (IsQuantizing(node)) return TakesQuantizing(graph, node);
   if (node.Is("Cast")) return TakesCast(graph, node);
+  if (IsLogic(graph, node)) return true;
   if (!IsF32(graph, node.outputs[0])) return false;
   for (std::size_t i = 0; i < OperandCount(node); ++i) {
     if (node.inputs[i] == kNoValue || !IsF32(graph, node.inputs[i])) return false;
@@ -243,6 +251,7 @@ Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
   if (node.op == "Cast") {
     return kernel::Cast(x, {graph.type(node.outputs[0]).dtype, x->type.lanes});
   }
+  if (IsLogic(graph, node)) return LogicOf(node, operands);
   if (node.op == "DequantizeLinear") return Dequantized(x, *ParamsOf(graph, node), 1);
   if (node.op == "QuantizeLinear") {
     const QuantParams params = *ParamsOf(graph, node);

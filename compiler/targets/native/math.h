@@ -15,8 +15,9 @@ namespace msc::native {
                                 const Expr& slope, Body& body);
 
 /// Returns whether ElementwiseOf supports `node`: an elementwise operator on f32, quantization or
-/// dequantization of a whole tensor, a Cast between f32 and bf16, or msc.Binary on f32, bf16, i8
-/// and u8.
+/// dequantization of a whole tensor, a Cast between f32 and bf16 or f16, of integers or bools to
+/// f32, or to bool, a comparison or logic operator (logic.h), or msc.Binary on f32, bf16, i8 and
+/// u8.
 [[nodiscard]] bool IsElementwise(const Graph& graph, NodeId id);
 
 /// Returns one elementwise operator on lanes of the types of its values. `operands` follow the

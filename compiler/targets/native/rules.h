@@ -20,6 +20,8 @@ namespace msc::native {
 /// Lowers ReduceMean, ReduceMax and ReduceSum along one axis. Reductions over images have become
 /// pools before lowering.
 [[nodiscard]] bool LowerReduce(Lowering& lowering, const Group& group);
+/// Lowers LSTM, GRU and RNN with constant weights.
+[[nodiscard]] bool LowerRecurrent(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerElementwise(Lowering& lowering, const Group& group);
 [[nodiscard]] bool LowerNorm(Lowering& lowering, const Group& group);
 /// Lowers operators that only change the view of the same elements, or move them.

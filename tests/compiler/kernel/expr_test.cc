@@ -92,7 +92,7 @@ TEST(Expr, RefusesWrongTypes) {
   EXPECT_EQ(Refusal([&] {
               return Var(kA, {DType::kF64, 1});
             }),
-            "a kernel computes in f32, bf16, integers and bool");
+            "a kernel computes in f32, bf16, integers and bool, and stores f16");
 }
 
 KernelFunc Scale() {

@@ -25,6 +25,7 @@ struct CaseFamily {
 [[nodiscard]] std::vector<CaseFamily> FusedFamilies();
 [[nodiscard]] std::vector<CaseFamily> IndexFamilies();
 [[nodiscard]] std::vector<CaseFamily> OperatorFamilies();
+[[nodiscard]] std::vector<CaseFamily> RecurrentFamilies();
 [[nodiscard]] std::vector<CaseFamily> TransformerFamilies();
 
 /// A number in the text of a graph.

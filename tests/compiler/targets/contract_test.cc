@@ -41,8 +41,8 @@ TargetRegistry AllTargets() {
 
 std::vector<CaseFamily> AllFamilies() {
   std::vector<CaseFamily> families;
-  for (const auto& some :
-       {FusedFamilies, OperatorFamilies, FunctionFamilies, IndexFamilies, TransformerFamilies}) {
+  for (const auto& some : {FusedFamilies, OperatorFamilies, RecurrentFamilies, FunctionFamilies,
+                           IndexFamilies, TransformerFamilies}) {
     for (CaseFamily& family : some()) families.push_back(std::move(family));
   }
   for (const std::string& kind : GeneratedKinds()) {
@@ -74,6 +74,11 @@ Tensor RandomTensor(DType dtype, const Dims& dims, std::uint64_t seed) {
     case DType::kBF16:
       for (std::uint16_t& x : tensor.MutableValues<std::uint16_t>()) {
         x = ToBF16(static_cast<float>(rng.Normal()));
+      }
+      break;
+    case DType::kF16:
+      for (std::uint16_t& x : tensor.MutableValues<std::uint16_t>()) {
+        x = ToF16(static_cast<float>(rng.Normal()));
       }
       break;
     case DType::kI8:
@@ -112,7 +117,9 @@ double Tolerance(const Tensor& expected, bool has_bf16) {
   for (std::size_t i = 0; i < static_cast<std::size_t>(expected.size()); ++i) {
     range = std::max(range, std::abs(NumberAt(expected, static_cast<std::int64_t>(i))));
   }
-  return (has_bf16 ? 2e-2 : 1e-4) * std::max(range, 1e-6);
+  // Numbers that differ by less may be rounded to neighbours.
+  const double part = has_bf16 ? 2e-2 : expected.dtype() == DType::kF16 ? 1e-3 : 1e-4;
+  return part * std::max(range, 1e-6);
 }
 
 void ExpectClose(const Tensor& actual, const Tensor& expected, bool has_bf16) {

@@ -91,6 +91,36 @@ std::vector<GraphCase> SeveralCases() {
     cases.push_back(Over(op, {"bool[3,1,5]", "bool[4,1]"}));
   }
   cases.push_back(Over("Not", {"bool[3,17]"}));
+  for (const std::string from : {"bool", "i32", "i64", "u8", "f32"}) {
+    for (const std::string to : {"1", "9", "7"}) {
+      cases.push_back(Over("Cast", {from + "[3,17]"}, " {to = " + to + "}"));
+    }
+  }
+  // As exporters mask scores: of i64 in front, of f32 behind.
+  cases.push_back({"masked_scores", R"(graph g {
+  input %x : f32[2,4,9,9]
+  input %m : i64[2,9]
+  const %a : i64[2] = [1, 2]
+  const %zero : i64[] = [0]
+  const %low : f32[] = [-10000]
+  %u = Unsqueeze(%m, %a)
+  %e = Equal(%u, %zero)
+  %w = Where(%e, %low, %x)
+  %y = Softmax(%w)
+  output %y
+})"});
+  cases.push_back({"causal_scores", R"(graph g {
+  input %x : f32[2,4,9,9]
+  input %m : bool[2,1,1,9]
+  const %one : f32[] = [1]
+  const %low : f32[] = [-10000]
+  %n = Not(%m)
+  %f = Cast(%n) {to = 1}
+  %g = Mul(%f, %low)
+  %w = Add(%x, %g)
+  %y = Softmax(%w)
+  output %y
+})"});
   for (const std::string t : {"f32", "i64", "u8", "bf16"}) {
     cases.push_back(Over("Where", {"bool[5,1]", t + "[2,5,7]", t + "[7]"}));
   }
@@ -123,12 +153,62 @@ std::vector<GraphCase> ComparisonCases() {
   return cases;
 }
 
+/// Casts between f32 and f16: alone, in front of and behind other operators.
+std::vector<GraphCase> HalfCases() {
+  std::vector<GraphCase> cases;
+  for (const std::string dims : {"[3,17]", "[2,5,3,7]", "[]", "[2,0,3]", "[64]"}) {
+    cases.push_back({"narrow" + dims, "graph g {\n  input %x : f32" + dims +
+                                          "\n  %y = Cast(%x) {to = 10}\n  output %y\n}"});
+    cases.push_back({"widen" + dims, "graph g {\n  input %x : f16" + dims +
+                                         "\n  %y = Cast(%x) {to = 1}\n  output %y\n}"});
+  }
+  cases.push_back({"borders", R"(graph g {
+  input %x : f16[1,8,9,7]
+  const %w : f32[16,8,3,3] = random 3
+  %a = Cast(%x) {to = 1}
+  %b = Conv(%a, %w) {pads = [1, 1, 1, 1]}
+  %c = Relu(%b)
+  %y = Cast(%c) {to = 10}
+  output %y
+})"});
+  cases.push_back({"pointwise", R"(graph g {
+  input %x : f16[1,24,9,8]
+  const %w : f32[16,24,1,1] = random 3
+  %a = Cast(%x) {to = 1}
+  %y = Conv(%a, %w)
+  output %y
+})"});
+  for (const std::string type : {"f16", "i64", "i32", "bool"}) {
+    cases.push_back({"parts_" + type, "graph g {\n  input %x : " + type + "[5,6]\n  input %z : " +
+                                          type + "[5,3]\n" + R"(  const %a : i64[1] = [1]
+  const %s : i64[1] = [2]
+  const %e : i64[1] = [8]
+  %c = Concat(%x, %z) {axis = 1}
+  %d = Slice(%c, %s, %e, %a)
+  %t = Transpose(%d) {perm = [1, 0]}
+  %y = Unsqueeze(%t, %a)
+  output %y
+})"});
+  }
+  cases.push_back({"moved", R"(graph g {
+  input %x : f16[5,6,7]
+  %a = Transpose(%x) {perm = [2, 0, 1]}
+  %b = Cast(%a) {to = 1}
+  %c = Exp(%b)
+  %d = Cast(%c) {to = 10}
+  %y = Transpose(%d) {perm = [0, 2, 1]}
+  output %y
+})"});
+  return cases;
+}
+
 }  // namespace
 
 std::vector<CaseFamily> FunctionFamilies() {
   return {{"functions", UnaryCases},
           {"several_operands", SeveralCases},
-          {"comparisons", ComparisonCases}};
+          {"comparisons", ComparisonCases},
+          {"halves", HalfCases}};
 }
 
 }  // namespace msc
