@@ -43,7 +43,7 @@ inline bool Chance(Rng& rng, std::uint64_t one_in) {
 }
 /// A number that an author did not think of, or one near `old`.
 [[nodiscard]] std::int64_t StrangeNumber(std::int64_t old, Rng& rng);
-/// Nullptr where the graph has none.
+/// Of the main graph, a nested one or a function. Nullptr where there is none.
 [[nodiscard]] onnx::NodeProto* AnyNode(onnx::ModelProto& model, Rng& rng);
 [[nodiscard]] std::vector<std::string> ValueNames(const onnx::GraphProto& graph);
 /// A name that no value of the graph has.

@@ -48,10 +48,32 @@ std::int64_t StrangeNumber(std::int64_t old, Rng& rng) {
   }
 }
 
+namespace {
+
+/// Returns a graph of the node's attributes, or nullptr.
+onnx::GraphProto* GraphIn(onnx::NodeProto& node, Rng& rng) {
+  std::vector<onnx::GraphProto*> graphs;
+  for (auto& attribute : *node.mutable_attribute()) {
+    if (attribute.has_g()) graphs.push_back(attribute.mutable_g());
+  }
+  return graphs.empty() ? nullptr : OneOf(graphs, rng);
+}
+
+}  // namespace
+
 onnx::NodeProto* AnyNode(onnx::ModelProto& model, Rng& rng) {
-  auto& nodes = *model.mutable_graph()->mutable_node();
-  if (nodes.empty()) return nullptr;
-  return &nodes[static_cast<int>(rng.Below(static_cast<std::uint64_t>(nodes.size())))];
+  auto* nodes = model.mutable_graph()->mutable_node();
+  if (model.functions_size() > 0 && Chance(rng, 4)) {
+    nodes = OneOf(*model.mutable_functions(), rng).mutable_node();
+  }
+  onnx::NodeProto* node = nullptr;
+  while (!nodes->empty()) {
+    node = &(*nodes)[static_cast<int>(rng.Below(static_cast<std::uint64_t>(nodes->size())))];
+    onnx::GraphProto* inner = GraphIn(*node, rng);
+    if (inner == nullptr || Chance(rng, 3)) break;
+    nodes = inner->mutable_node();
+  }
+  return node;
 }
 
 std::vector<std::string> ValueNames(const onnx::GraphProto& graph) {

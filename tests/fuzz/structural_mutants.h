@@ -33,7 +33,8 @@ struct MutantEnd {
 
 /// Takes the model through all that users do with one: imports it, writes and reads it as text and
 /// as JSON, canonicalizes, prunes half of its channels, stores its layers in fewer bits, exports it
-/// and reads that again, compiles it for every target and runs it once where that is quick.
+/// and reads that again, compiles it for every target and runs it once where that is quick. What
+/// only a run decides is run by the interpreter beside compiled nodes.
 [[nodiscard]] MutantEnd TryMutant(std::string_view bytes, const TargetRegistry& registry,
                                   const MutantOptions& options);
 

@@ -2,8 +2,9 @@
 //
 //   structural_mutants --models A.onnx,B.onnx --count 10000 --seed 1 --save DIR
 //
-// Mutant i is the same in every run. Children work, so that a crash and a hang are counted and
-// named as an internal error is; what fails is saved, and --replay FILE repeats it.
+// With --bytes, the bytes of the files change. Mutant i is the same in every run. Children work, so
+// that a crash and a hang are counted and named as an internal error is; what fails is saved, and
+// --replay FILE repeats it.
 
 #include <algorithm>
 #include <cctype>
@@ -30,6 +31,7 @@
 #include "compiler/base/sanitizer.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/targets/register.h"
+#include "tests/fuzz/byte_mutants.h"
 #include "tests/fuzz/model_mutants.h"
 #include "tests/fuzz/structural_mutants.h"
 #include "tests/support/random_model.h"
@@ -50,6 +52,7 @@ struct Options {
   unsigned seconds = 60;
   std::uint64_t memory_mb = 6144;
   bool refusals = false;
+  bool bytes = false;
 };
 
 /// What a child leaves of one mutant, in memory that both see.
@@ -75,6 +78,12 @@ void Put(std::string_view text, char (&into)[size]) {
 /// A model that mutants are made of.
 struct Source {
   std::string name;
+  std::string bytes;
+};
+
+/// A model as what mutants are made of.
+struct Mutants {
+  fuzz::ModelMutants structure;
   std::string bytes;
 };
 
@@ -124,13 +133,18 @@ class Sweep {
   }
 
  private:
+  [[nodiscard]] fuzz::ModelMutant Make(const Mutants& mutants, std::uint64_t seed) const {
+    if (!options_.bytes) return mutants.structure.Make(seed);
+    return {.bytes = fuzz::ByteMutant(mutants.bytes, seed), .changes = {"bytes"}};
+  }
+
   void Take(const Source& source, std::uint64_t count) {
     const std::size_t bytes = count * sizeof(Slot);
     void* const memory =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw SystemError("cannot share memory", errno);
     auto* const slots = static_cast<Slot*>(memory);
-    const fuzz::ModelMutants mutants(source.bytes);
+    const Mutants mutants{fuzz::ModelMutants(source.bytes), source.bytes};
     ++model_;
     for (std::uint64_t at = 0; at < count;) {
       const std::uint64_t end = std::min(count, at + kBatch);
@@ -149,7 +163,7 @@ class Sweep {
   }
 
   /// Where to go on.
-  std::uint64_t RunBatch(const fuzz::ModelMutants& mutants, std::uint64_t from, std::uint64_t to,
+  std::uint64_t RunBatch(const Mutants& mutants, std::uint64_t from, std::uint64_t to,
                          Slot* slots) {
     const pid_t child = ::fork();
     if (child < 0) throw SystemError("cannot start a child", errno);
@@ -174,8 +188,7 @@ class Sweep {
     return at + 1;
   }
 
-  void Work(const fuzz::ModelMutants& mutants, std::uint64_t from, std::uint64_t to,
-            Slot* slots) const {
+  void Work(const Mutants& mutants, std::uint64_t from, std::uint64_t to, Slot* slots) const {
     const rlimit none{0, 0};
     (void)::setrlimit(RLIMIT_CORE, &none);
     if (!kSanitized) {
@@ -190,11 +203,11 @@ class Sweep {
     }
   }
 
-  void TryOne(const fuzz::ModelMutants& mutants, std::uint64_t seed, const TargetRegistry& registry,
+  void TryOne(const Mutants& mutants, std::uint64_t seed, const TargetRegistry& registry,
               Slot& slot) const {
     const auto start = std::chrono::steady_clock::now();
     slot.begun = true;
-    const fuzz::ModelMutant mutant = mutants.Make(seed);
+    const fuzz::ModelMutant mutant = Make(mutants, seed);
     std::string changes;
     for (const std::string& change : mutant.changes) changes += change + ";";
     Put(changes, slot.changes);
@@ -216,8 +229,7 @@ class Sweep {
     slot.done = true;
   }
 
-  void Record(const Source& source, const fuzz::ModelMutants& mutants, std::uint64_t i,
-              const Slot& slot) {
+  void Record(const Source& source, const Mutants& mutants, std::uint64_t i, const Slot& slot) {
     Add(slot, all_);
     std::string changes = slot.changes;
     for (std::size_t at = 0; at < changes.size();) {
@@ -237,7 +249,7 @@ class Sweep {
     if (options_.save.empty()) return;
     MakeFolders(options_.save);
     WriteFileAtomic(options_.save + "/" + source.name + "_" + std::to_string(i) + ".onnx",
-                    mutants.Make(SeedOf(i)).bytes);
+                    Make(mutants, SeedOf(i)).bytes);
   }
 
   static void Print(const std::string& what, const Counts& counts) {
@@ -310,6 +322,7 @@ int main(int argc, char** argv) {
   app.add_option("--memory-mb", options.memory_mb, "address space of a child")
       ->capture_default_str();
   app.add_option("--save", options.save, "folder for what fails");
+  app.add_flag("--bytes", options.bytes, "change bytes of the files instead of the structure");
   app.add_flag("--refusals", options.refusals, "count refusals by their words");
   app.add_option("--replay", options.replay, "files to take through all of it, as they are");
   app.footer("Example:\n  structural_mutants --models a.onnx,b.onnx --count 10000 --save found");
