@@ -248,17 +248,37 @@ std::vector<Run> RunsOf(const Lowered& lowered, const TargetRegistry& registry) 
   return runs;
 }
 
+/// Returns which sizes of inputs differ from those that the strategy was made with; empty if none.
+std::string OtherSizes(const Graph& canonical, const InputShapes& made_with) {
+  std::string text;
+  for (const ValueId id : canonical.inputs()) {
+    const std::string& name = canonical.value(id).name;
+    const auto& shape = canonical.type(id).shape;
+    const auto then = made_with.of_input.find(name);
+    if (!shape || then == made_with.of_input.end() || then->second == ToString(*shape)) continue;
+    text += (text.empty() ? "input '" : ", input '") + name + "' " + then->second + ", here " +
+            ToString(*shape);
+  }
+  return text;
+}
+
+void CheckModel(const Graph& canonical, const Strategy& strategy) {
+  if (strategy.model_hash.empty()) return;
+  const std::string hash = GraphHash(canonical);
+  if (hash == strategy.model_hash) return;
+  const std::string graphs = "(graph " + strategy.model_hash.substr(0, 12) + "..., this one is " +
+                             hash.substr(0, 12) + "...)";
+  const std::string sizes = OtherSizes(canonical, strategy.inputs);
+  if (sizes.empty()) throw UserError("the strategy was made for another model " + graphs);
+  throw UserError("the strategy was made at other sizes: " + sizes +
+                  "; give the --shape of that time, or make the strategy anew at these sizes " +
+                  graphs);
+}
+
 }  // namespace
 
 Graph ApplyStrategy(const Graph& canonical, const Strategy& strategy) {
-  if (!strategy.model_hash.empty()) {
-    const std::string hash = GraphHash(canonical);
-    if (hash != strategy.model_hash) {
-      throw UserError("the strategy was made for another model (graph " +
-                      strategy.model_hash.substr(0, 12) + "..., this one is " + hash.substr(0, 12) +
-                      "...)");
-    }
-  }
+  CheckModel(canonical, strategy);
   Graph applied = canonical;
   ApplyPrunePlan(strategy.prune, applied);
   ApplyFitted(strategy.fit, applied);

@@ -167,6 +167,16 @@ void SaveStrategy(const Strategy& strategy, const std::string& path) {
   WriteFileAtomic(path, ToJson(strategy, 2) + "\n");
 }
 
+void SaveStrategyFor(const Graph& canonical, const Strategy& strategy, const std::string& path) {
+  Strategy noted = strategy;
+  noted.inputs = {};
+  for (const ValueId id : canonical.inputs()) {
+    const auto& shape = canonical.type(id).shape;
+    if (shape) noted.inputs.of_input[canonical.value(id).name] = ToString(*shape);
+  }
+  SaveStrategy(noted, path);
+}
+
 Strategy LoadStrategy(const std::string& path) {
   Strategy strategy = StrategyFromJson(ReadFile(path), "'" + path + "'");
   if (strategy.model_hash.empty() && !strategy.partition.empty()) {

@@ -49,6 +49,9 @@ void LoadFitted(const std::string& file, Strategy& strategy);
 /// Writes strategy.json and, if the strategy has fitted weights, strategy.weights beside it: `path`
 /// with another extension.
 void SaveStrategy(const Strategy& strategy, const std::string& path);
+/// Notes in the file the shapes of the inputs of the canonical graph that the strategy is for, so
+/// that ApplyStrategy can say which sizes differ.
+void SaveStrategyFor(const Graph& canonical, const Strategy& strategy, const std::string& path);
 /// Reads both files. UserError that names the faulty file, also if the strategy assigns nodes to
 /// targets but has no model_hash.
 [[nodiscard]] Strategy LoadStrategy(const std::string& path);

@@ -66,6 +66,7 @@ std::string ToJson(const Strategy& strategy, int indent) {
   // hash.
   nlohmann::json json = ParseJson(ToJsonText(strategy), "strategy");
   if (strategy.model_hash.empty()) json.erase("model_hash");
+  if (strategy.inputs.of_input.empty()) json.erase("inputs");
   if (strategy.partition.empty()) json.erase("partition");
   if (strategy.schedules.empty()) json.erase("schedules");
   if (strategy.fit.train.epochs == 0) json.at("fit").erase("train");
@@ -99,7 +100,10 @@ Strategy StrategyFromJson(std::string_view text, const std::string& what) {
 }
 
 std::string StrategyHash(const Strategy& strategy) {
-  return Sha256Hex(ToJson(strategy));
+  if (strategy.inputs.of_input.empty()) return Sha256Hex(ToJson(strategy));
+  Strategy bare = strategy;
+  bare.inputs = {};
+  return Sha256Hex(ToJson(bare));
 }
 
 }  // namespace msc

@@ -180,12 +180,20 @@ struct PartitionRegion {
   }
 };
 
+/// Shapes of the inputs of the graph that a strategy was made for, as "[N,3,64,64]". They only help
+/// to tell why its hash is another one, so they take no part in comparisons.
+struct InputShapes {
+  std::map<std::string, std::string> of_input;
+  bool operator==(const InputShapes& /*other*/) const { return true; }
+};
+
 /// All decisions about a model: the result of a search, the input of an export, and everything that
 /// a replay needs. New parts are added as fields that are empty by default, so that old files stay
 /// readable.
 struct Strategy {
   std::string format = "msc-strategy-1";
   std::string model_hash;  ///< GraphHash of the canonical graph; empty = any model, key absent
+  InputShapes inputs;  ///< in files of SaveStrategy; key absent if empty; not part of StrategyHash
   std::string target = "onednn";
   PrunePlan prune;  ///< applied first
   FitPlan fit;      ///< applied second; omitted from the JSON if empty
@@ -200,6 +208,7 @@ struct Strategy {
   static void Fields(auto& self, auto& visit) {
     visit("format", self.format, "version of this file's form", Within::OneOf({"msc-strategy-1"}));
     visit("model_hash", self.model_hash, "hash of the graph the names refer to");
+    visit("inputs", self.inputs.of_input, "shapes of the inputs of that graph; informative only");
     visit("target", self.target, "target that runs the graph, or the nodes outside of all regions");
     visit("prune", self.prune, "channels that stay");
     visit("fit", self.fit, "fitted weights");
@@ -216,7 +225,7 @@ void RunAllOn(const std::string& target, Strategy& strategy);
 [[nodiscard]] std::string ToJson(const Strategy& strategy, int indent = -1);
 /// Throws UserError, which names `what` and the invalid key.
 [[nodiscard]] Strategy StrategyFromJson(std::string_view text, const std::string& what);
-/// Returns the SHA-256 of the canonical JSON: equal strategies have equal hashes.
+/// Returns the SHA-256 of the canonical JSON without `inputs`: equal strategies have equal hashes.
 [[nodiscard]] std::string StrategyHash(const Strategy& strategy);
 
 }  // namespace msc

@@ -13,7 +13,7 @@
 namespace msc {
 namespace {
 
-constexpr std::size_t kMaxBuffers = 32;
+constexpr std::size_t kMaxBuffers = 64;
 
 /// One kernel call, with all lookups done at compile time.
 struct Call {

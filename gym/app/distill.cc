@@ -304,7 +304,7 @@ void Distill(Options options, AppContext& context) {
   if (judge) report.after = judge->Judge(trained);
   report.epochs = result.epochs;
   report.pairs = PairsOf(base, strategy, TensorSamples(calibration), run, targets);
-  if (!options.save_strategy.empty()) SaveStrategy(strategy, options.save_strategy);
+  if (!options.save_strategy.empty()) SaveStrategyFor(base, strategy, options.save_strategy);
   SummaryInput made{.model = options.student.empty() ? options.model : options.student,
                     .shapes = options.shapes,
                     .f32 = &teacher,

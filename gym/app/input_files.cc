@@ -55,6 +55,20 @@ Tensor ReadInput(const std::string& file, const std::string& name, DType dtype) 
   return cost::ConvertedTo(cost::ReadNpyArray(file), dtype, {.path = file, .name = name});
 }
 
+std::vector<Tensor> ReadEach(std::size_t count, const std::function<Tensor(std::size_t)>& read) {
+  std::vector<Tensor> tensors;
+  std::string wrong;
+  for (std::size_t i = 0; i < count; ++i) {
+    try {
+      tensors.push_back(read(i));
+    } catch (const UserError& error) {
+      wrong += (wrong.empty() ? "" : "; ") + std::string(error.what());
+    }
+  }
+  if (!wrong.empty()) throw UserError(wrong);
+  return tensors;
+}
+
 Tensor ReadWholeInput(const std::string& file, const CompiledInput& input) {
   Tensor tensor = ReadInput(file, input.name, input.type.dtype);
   const Dims wanted = StaticDims(input.type.shape.value()).value();

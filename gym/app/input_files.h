@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ void CheckInputCount(const std::vector<std::string>& files, std::size_t inputs);
 /// to the width of the input, integers to an integer type that holds them. UserError, naming the
 /// file, if it cannot be converted.
 [[nodiscard]] Tensor ReadInput(const std::string& file, const std::string& name, DType dtype);
+
+/// Returns what `read` returns for 0, ..., count - 1. If it throws UserErrors, the one that this
+/// throws has the messages of all, so that a user sees all wrong inputs at once.
+[[nodiscard]] std::vector<Tensor> ReadEach(std::size_t count,
+                                           const std::function<Tensor(std::size_t)>& read);
 
 /// An input of a compiled model.
 struct CompiledInput {

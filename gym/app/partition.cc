@@ -200,7 +200,7 @@ void Answer(const Options& options, const Graph& graph, const PartitionOutcome& 
   }
   if (options.out.empty()) return;
   MakeFolders(options.out);
-  SaveStrategy(strategy, options.out + "/strategy.json");
+  SaveStrategyFor(graph, strategy, options.out + "/strategy.json");
   WriteFileAtomic(options.out + "/partition.html", RenderPartition(view));
   WriteFileAtomic(options.out + "/partition.dot", PartitionDot(view));
   if (!options.json) {

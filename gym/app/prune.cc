@@ -83,6 +83,33 @@ std::int64_t CountKept(const std::vector<std::int32_t>& units, const std::vector
   });
 }
 
+/// Adds rows for layers that cannot be cut and have no weights of their own in floats.
+void AddOtherFixed(const Graph& graph, const PruneSpace& space, const std::vector<bool>& kept,
+                   PruneReport& report) {
+  const std::vector<bool> all(space.units(), true);
+  for (const FixedLayer& fixed : space.fixed()) {
+    const auto listed =
+        std::find_if(report.layers.begin(), report.layers.end(),
+                     [&](const PrunedLayer& layer) { return layer.name == fixed.layer; });
+    if (listed != report.layers.end()) continue;
+    const NodeId id = graph.FindNode(fixed.layer);
+    PrunedLayer row;
+    row.name = fixed.layer;
+    row.fixed_because = fixed.reason;
+    row.macs = KeptMacs(graph, space, id, all);
+    row.macs_kept = KeptMacs(graph, space, id, kept);
+    const ValueId made = graph.node(id).outputs.at(0);
+    if (const Dims* sizes = space.Sizes(made)) {
+      const std::size_t axis = graph.node(id).op.starts_with("Conv") ? 1 : sizes->size() - 1;
+      row.channels = sizes->at(axis);
+      // Another layer to which its output is added may be cut.
+      const auto& units = space.Units(made, axis);
+      row.channels_kept = units.empty() ? row.channels : CountKept(units, kept);
+    }
+    report.layers.push_back(std::move(row));
+  }
+}
+
 PruneReport MakeReport(const Graph& graph, const PruneSpace& space, const std::vector<bool>& kept,
                        const std::optional<UnitScores>& scores,
                        const std::vector<ReconstructedLayer>& reconstructed) {
@@ -124,6 +151,7 @@ PruneReport MakeReport(const Graph& graph, const PruneSpace& space, const std::v
     }
     report.layers.push_back(std::move(row));
   }
+  AddOtherFixed(graph, space, kept, report);
   return report;
 }
 
@@ -251,7 +279,7 @@ class Pruner {
       made.quality = judge.Judge(pruned);
       if (made.samples == nullptr) made.samples = test.source.get();
     }
-    if (!options_.save_plan.empty()) SaveStrategy(strategy_, options_.save_plan);
+    if (!options_.save_plan.empty()) SaveStrategyFor(graph_, strategy_, options_.save_plan);
     if (!options_.out.empty()) {
       made.written =
           WriteModel(graph_, only_pruned, {.original = options_.model, .file = options_.out});

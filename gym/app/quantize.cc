@@ -360,7 +360,7 @@ void Quantize(Options options, AppContext& context) {
     WriteScaleTable(model.strategy.quantize, options.scale_table);
   }
   if (report.sensitivity) WriteSensitivityCsv(report.sensitivity->rows, options.sensitivity);
-  if (!options.save_plan.empty()) SaveStrategy(model.strategy, options.save_plan);
+  if (!options.save_plan.empty()) SaveStrategyFor(graph, model.strategy, options.save_plan);
   SummaryInput made{.model = options.model,
                     .shapes = options.shapes,
                     .f32 = &graph,

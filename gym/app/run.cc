@@ -55,11 +55,10 @@ ShapeBindings SizesOf(const Graph& graph, const Options& options) {
   ShapeBindings sizes;
   if (options.batch) sizes = BatchBindings(graph, BatchFor(graph, options.batch));
   CheckInputCount(options.inputs, graph.inputs().size());
-  std::vector<Tensor> inputs;
-  for (std::size_t i = 0; i < options.inputs.size(); ++i) {
+  const std::vector<Tensor> inputs = ReadEach(options.inputs.size(), [&](std::size_t i) {
     const Value& value = graph.value(graph.inputs()[i]);
-    inputs.push_back(ReadInput(options.inputs[i], value.name, value.type.dtype));
-  }
+    return ReadInput(options.inputs[i], value.name, value.type.dtype);
+  });
   sizes.merge(BindingsFor(graph, inputs));
   sizes.merge(BatchBindings(graph, 1));
   return sizes;
@@ -188,19 +187,24 @@ void Summarize(const Tensor& tensor, const std::string& index) {
 std::vector<Tensor> Inputs(const Options& options, const std::vector<ValueType>& types,
                            const Graph* graph) {
   CheckInputCount(options.inputs, types.size());
-  std::vector<Tensor> inputs;
   Rng rng(options.seed);
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    if (i >= options.inputs.size()) {
-      inputs.push_back(RandomInput(types[i], rng));
-      continue;
-    }
+  std::string filled;
+  std::vector<Tensor> inputs = ReadEach(types.size(), [&](std::size_t i) {
     const Value* asked = graph == nullptr ? nullptr : &graph->value(graph->inputs()[i]);
-    inputs.push_back(ReadWholeInput(options.inputs[i],
-                                    {.name = asked == nullptr ? std::to_string(i) : asked->name,
-                                     .type = types[i],
-                                     .asked = asked == nullptr ? nullptr : &asked->type,
-                                     .batch_option = true}));
+    const std::string name = asked == nullptr ? std::to_string(i) : asked->name;
+    if (i >= options.inputs.size()) {
+      filled += (filled.empty() ? "'" : ", '") + name + "'";
+      return RandomInput(types[i], rng);
+    }
+    return ReadWholeInput(options.inputs[i], {.name = name,
+                                              .type = types[i],
+                                              .asked = asked == nullptr ? nullptr : &asked->type,
+                                              .batch_option = true});
+  });
+  // Whoever gives no file at all wants random values.
+  if (!options.inputs.empty() && !filled.empty()) {
+    std::fprintf(stderr, "note: inputs without a file of --input get random values: %s\n",
+                 filled.c_str());
   }
   return inputs;
 }

@@ -108,7 +108,7 @@ void WriteConfiguration(const SearchConfig& config, const std::string& folder,
   MakeFolders(folder);
   // Remove a file of an earlier run before the resume.
   std::filesystem::remove(folder + "/strategy.weights");
-  SaveStrategy(strategy, folder + "/strategy.json");
+  SaveStrategyFor(*prepared.graph, strategy, folder + "/strategy.json");
   findings.models = WriteModels(folder, *prepared.graph, strategy);
   WriteArtefact(folder + "/artefact", *prepared.graph, strategy, prepared.targets,
                 {.threads = config.threads, .bindings = BatchBindings(*prepared.graph, 1)});

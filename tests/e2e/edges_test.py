@@ -118,6 +118,19 @@ class Edges(e2e.SearchTest):
         self.refused("holds 128, which the model's input 'x' of i8 cannot represent", "run", ids, "--input",
                      large)
 
+    def test_all_wrong_inputs_are_named_and_those_without_a_file_too(self):
+        model = self.keep("m.onnx", onnx_bytes.model(
+            node("Add", ["a", "b"], "y") + field(2, "g") + field(11, value("a", 1, [2])) +
+            field(11, value("b", 1, [2])) + field(12, value("y", 1, [2]))))
+        whole = self.keep("i.npy", e2e.npy("<i4", "i", [2], [1, 2]))
+        long = self.keep("l.npy", e2e.npy("<f4", "f", [3], [1, 2, 3]))
+        good = self.keep("g.npy", e2e.npy("<f4", "f", [2], [1, 2]))
+        self.refused("holds an array [3]; the model's input 'a' needs [2]; '" + whole +
+                     "' holds i32; the model's input 'b' needs f32", "run", model, "--input", long,
+                     "--input", whole)
+        self.assertIn("inputs without a file of --input get random values: 'b'",
+                      self.succeed("run", model, "--input", good).stderr)
+
     def test_open_sizes_are_those_of_the_files_or_asked_for(self):
         model = self.keep("m.onnx", onnx_bytes.model(
             node("Relu", ["x"], "y") + field(2, "g") + field(11, value("x", 1, ["n", 3, "h", "w"])) +

@@ -103,6 +103,17 @@ class Prune(e2e.ShippedModelTest):
         self.assertFalse(os.path.exists(out))
         self.assertFalse(os.path.exists(out + ".json"))
 
+    def test_a_plan_at_other_sizes_is_refused_by_the_sizes(self):
+        plan = self.at("plan.json")
+        self.prune("--density", "0.5", "--save-plan", plan)
+        with open(plan, encoding="utf-8") as file:
+            strategy = json.load(file)
+        (name, shape), = strategy["inputs"].items()
+        strategy["inputs"][name] = "[1,1,99,99]"
+        strategy["model_hash"] = "0" * 64
+        self.refused(f"the strategy was made at other sizes: input '{name}' [1,1,99,99], here {shape}",
+                     "--plan", self.write("other.json", strategy))
+
     def test_mistakes_are_refused_and_leave_nothing(self):
         plan = {"format": "msc-strategy-1", "prune": {"groups": {"conv": {"units": 4, "keep": [0]}}}}
         other = {**plan, "model_hash": "0" * 64}

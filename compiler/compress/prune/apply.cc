@@ -1,11 +1,17 @@
 #include <algorithm>
 #include <cstring>
+#include <limits>
+#include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/compress/prune/kept.h"
 #include "compiler/compress/prune/node_axes.h"
 #include "compiler/compress/prune/prune.h"
+#include "compiler/compress/prune/unshare.h"
 #include "compiler/ir/verifier.h"
 #include "compiler/ops/eval.h"
 #include "compiler/ops/lstm.h"
@@ -17,35 +23,6 @@ namespace {
 
 [[noreturn]] void Reject(const std::string& what) {
   throw UserError("prune plan: " + what);
-}
-
-/// Returns the indices along an axis that stay.
-std::vector<std::int64_t> KeptIndices(const std::vector<std::int32_t>& units,
-                                      const std::vector<bool>& kept) {
-  std::vector<std::int64_t> indices;
-  for (std::size_t i = 0; i < units.size(); ++i) {
-    if (units[i] < 0 || kept[static_cast<std::size_t>(units[i])]) {
-      indices.push_back(static_cast<std::int64_t>(i));
-    }
-  }
-  return indices;
-}
-
-/// The sizes of a tensor viewed as [outer, size, inner bytes] around one axis.
-struct AxisView {
-  std::size_t outer = 1;
-  std::size_t size = 1;
-  std::size_t inner_bytes = 1;
-};
-AxisView ViewAlong(const Tensor& tensor, std::size_t axis) {
-  AxisView view;
-  const Dims& dims = tensor.dims();
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const auto size = static_cast<std::size_t>(dims[i]);
-    (i < axis ? view.outer : i == axis ? view.size : view.inner_bytes) *= size;
-  }
-  view.inner_bytes *= ByteSize(tensor.dtype());
-  return view;
 }
 
 Tensor Take(const Tensor& tensor, std::size_t axis, const std::vector<std::int64_t>& indices) {
@@ -140,6 +117,7 @@ class Shrinker {
     if (node.op == "Split") AdaptSplit(id);
     if (node.op == "Slice") AdaptSlice(id);
     if (node.op == "Gather") AdaptPicks(id);
+    if (node.op == "Squeeze") NameSqueezed(id);
   }
 
   void AdaptGroups(NodeId id) {
@@ -161,16 +139,46 @@ class Shrinker {
   void AdaptTargetShape(NodeId id, std::size_t input) {
     const Node& node = before_.node(id);
     auto target = ConstantList(before_, node.inputs[input]);
-    if (!target) return;
-    const Dims& sizes = *space_.Sizes(node.outputs[0]);
-    const std::size_t shift = sizes.size() - target->size();
-    for (std::size_t i = 0; i < target->size(); ++i) {
-      // A 1 in Expand takes the size of the other operand.
-      if ((*target)[i] == sizes[shift + i] && (*target)[i] > 1) {
-        (*target)[i] = Size(node.outputs[0], shift + i);
-      }
-    }
+    if (!target) return AdaptJoinedTarget(id, input);
+    ShrinkTarget(node.outputs[0], space_.Sizes(node.outputs[0])->size() - target->size(), *target);
     ReplaceConstant(graph_, id, input, IntList(*target));
+  }
+
+  /// Updates entries of a target shape, the first of which stands for axis `first` of the output.
+  void ShrinkTarget(ValueId output, std::size_t first, std::vector<std::int64_t>& entries) const {
+    const Dims& sizes = *space_.Sizes(output);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      // A 1 in Expand takes the size of the other operand.
+      if (entries[i] == sizes[first + i] && entries[i] > 1) entries[i] = Size(output, first + i);
+    }
+  }
+
+  /// Updates the constant parts of a target shape that a Concat makes, for this reader alone.
+  void AdaptJoinedTarget(NodeId id, std::size_t input) {
+    const Node& node = before_.node(id);
+    if (node.op != "Reshape" || !ReadTarget(before_, node.inputs[input])) return;
+    const NodeId producer = before_.producer(node.inputs[input]);
+    const Node& written = before_.node(producer);
+    Node joined{.name = graph_.FreeNodeName(written.name), .op = "Concat", .attrs = written.attrs};
+    std::size_t axis = 0;
+    for (const ValueId part : written.inputs) {
+      auto entries = ConstantList(before_, part);
+      joined.inputs.push_back(part);
+      if (entries) {
+        ShrinkTarget(node.outputs[0], axis, *entries);
+        const std::string name = graph_.FreeValueName(before_.value(part).name);
+        joined.inputs.back() = graph_.AddConstant(name, IntList(*entries));
+      }
+      axis += entries ? entries->size() : 1;
+    }
+    const ValueType type = graph_.type(node.inputs[input]);
+    const std::string name = graph_.FreeValueName(before_.value(node.inputs[input]).name);
+    joined.outputs = {graph_.AddValue(name, type)};
+    const ValueId target = joined.outputs[0];
+    graph_.AddNode(std::move(joined), id);
+    graph_.SetInput(id, input, target);
+    const bool unread = graph_.uses(written.outputs[0]).empty();
+    if (unread && !graph_.IsOutput(written.outputs[0])) graph_.RemoveNode(producer);
   }
 
   void AdaptSplit(NodeId id) {
@@ -178,15 +186,7 @@ class Shrinker {
     const Dims& sizes = *space_.Sizes(node.inputs[0]);
     std::int64_t axis = AttrOr(node, "axis", std::int64_t{0});
     if (axis < 0) axis += std::ssize(sizes);
-    std::vector<std::int64_t> parts;
-    if (node.HasInput(1)) {
-      parts = ConstantList(before_, node.inputs[1]).value();
-    } else {
-      for (const ValueId out : node.outputs) {
-        Check(out != kNoValue, "an equal Split has all its outputs");
-        parts.push_back(space_.Sizes(out)->at(static_cast<std::size_t>(axis)));
-      }
-    }
+    auto parts = ReadSplit(before_, node, sizes.at(static_cast<std::size_t>(axis))).value();
     std::int64_t first = 0;
     for (std::int64_t& part : parts) {
       const std::int64_t end = first + part;
@@ -201,49 +201,139 @@ class Shrinker {
     wider.inputs.resize(1);
     wider.inputs.push_back(
         graph_.AddConstant(graph_.FreeValueName(node.name + "_sizes"), IntList(parts)));
-    std::vector<ValueId> made;
-    for (ValueId& out : wider.outputs) {
-      made.push_back(out);
+    wider.attrs.erase("num_outputs");  // it stands for equal parts
+    ReplaceNode(id, std::move(wider));
+  }
+
+  /// Without a list, a Squeeze would drop an axis that was cut down to one entry.
+  void NameSqueezed(NodeId id) {
+    Node named = graph_.node(id);
+    if (named.HasInput(1)) return;
+    const std::vector<std::int64_t> axes = AxesOfOne(*space_.Sizes(before_.node(id).inputs[0]));
+    named.inputs.resize(1);
+    named.inputs.push_back(
+        graph_.AddConstant(graph_.FreeValueName(named.name + "_axes"), IntList(axes)));
+    ReplaceNode(id, std::move(named));
+  }
+
+  /// Puts a node in the place of another one. It has the names of that one and of its outputs.
+  void ReplaceNode(NodeId id, Node made) {
+    const Node old = graph_.node(id);
+    for (ValueId& out : made.outputs) {
+      if (out == kNoValue) continue;
       out = graph_.AddValue(graph_.FreeValueName(graph_.value(out).name), graph_.type(out));
     }
-    wider.name = graph_.FreeNodeName(node.name);
-    const std::vector<ValueId> fresh = wider.outputs;
-    const NodeId made_anew = graph_.AddNode(std::move(wider), id);
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < made.size(); ++i) {
-      names.push_back(graph_.value(made[i]).name);
-      graph_.ReplaceUses(made[i], fresh[i]);
+    made.name = graph_.FreeNodeName(old.name);
+    const std::vector<ValueId> fresh = made.outputs;
+    const NodeId anew = graph_.AddNode(std::move(made), id);
+    std::vector<std::string> names(fresh.size());
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      if (fresh[i] == kNoValue) continue;
+      names[i] = graph_.value(old.outputs[i]).name;
+      graph_.ReplaceUses(old.outputs[i], fresh[i]);
     }
     graph_.RemoveNode(id);
-    for (std::size_t i = 0; i < made.size(); ++i) graph_.RenameValue(fresh[i], names[i]);
-    graph_.RenameNode(made_anew, node.name);
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      if (fresh[i] != kNoValue) graph_.RenameValue(fresh[i], names[i]);
+    }
+    graph_.RenameNode(anew, old.name);
   }
+
+  /// Returns the new numbers of those picks of an axis that stay.
+  [[nodiscard]] std::vector<std::int64_t> Renumbered(ValueId data, std::size_t axis,
+                                                     const std::vector<std::int64_t>& picks) const {
+    const std::vector<std::int32_t>& units = space_.Units(data, axis);
+    std::vector<std::int64_t> renumbered;
+    for (const std::int64_t pick : picks) {
+      const std::int32_t unit = units.empty() ? -1 : units[static_cast<std::size_t>(pick)];
+      if (unit >= 0 && !kept_[static_cast<std::size_t>(unit)]) continue;
+      renumbered.push_back(Kept(data, axis, 0, pick));
+    }
+    return renumbered;
+  }
+
+  /// The lists of a Slice node.
+  struct SliceLists {
+    std::vector<std::int64_t> starts;
+    std::vector<std::int64_t> ends;
+    std::vector<std::int64_t> axes;
+    std::vector<std::int64_t> steps;
+
+    void Add(std::size_t axis, const SliceCut& cut) {
+      starts.push_back(cut.first);
+      // In front of the first entry is no index that could be written as one.
+      ends.push_back(cut.end < 0 ? std::numeric_limits<std::int64_t>::min() : cut.end);
+      axes.push_back(static_cast<std::int64_t>(axis));
+      steps.push_back(cut.step);
+    }
+  };
 
   void AdaptSlice(NodeId id) {
     const Node& node = before_.node(id);
     const ValueId data = node.inputs[0];
     const Dims& sizes = *space_.Sizes(data);
-    std::vector<std::int64_t> starts;
-    std::vector<std::int64_t> ends;
-    std::vector<std::int64_t> axes;
-    std::vector<std::int64_t> steps;
+    SliceLists lists;
+    std::map<std::size_t, std::vector<std::int64_t>> gathered;  // by axis
     bool changes = false;
     const std::map<std::size_t, SliceCut> cuts = ReadSlice(before_, node, sizes).value();
     for (const auto& [axis, cut] : cuts) {
-      changes = changes || Size(data, axis) != sizes[axis];
-      axes.push_back(static_cast<std::int64_t>(axis));
-      steps.push_back(cut.step);
-      starts.push_back(Kept(data, axis, 0, cut.first));
-      ends.push_back(Kept(data, axis, 0, cut.end));
+      const bool shrinks = Size(data, axis) != sizes[axis];
+      changes = changes || shrinks;
+      if (!shrinks) {
+        lists.Add(axis, cut);
+      } else if (cut.step == 1) {
+        lists.Add(axis,
+                  {.first = Kept(data, axis, 0, cut.first), .end = Kept(data, axis, 0, cut.end)});
+      } else {
+        const std::vector<std::int64_t> picks = Renumbered(data, axis, PicksOf(cut));
+        const auto even = EvenCut(picks);
+        if (even) lists.Add(axis, *even);
+        if (!even) gathered.emplace(axis, picks);
+      }
     }
     // If only other axes were cut, keep the bounds as they are written; they may run backwards.
-    if (!changes) return;
-    Check(std::all_of(steps.begin(), steps.end(), [](std::int64_t step) { return step == 1; }),
-          "axes of a Slice with steps stay whole");
-    ReplaceConstant(graph_, id, 1, IntList(starts));
-    ReplaceConstant(graph_, id, 2, IntList(ends));
-    if (node.HasInput(3)) ReplaceConstant(graph_, id, 3, IntList(axes));
-    if (node.HasInput(4)) ReplaceConstant(graph_, id, 4, IntList(steps));
+    if (changes) RewriteSlice(id, lists, gathered);
+  }
+
+  /// Returns the cut that takes these indices, if their distances are equal.
+  static std::optional<SliceCut> EvenCut(const std::vector<std::int64_t>& picks) {
+    if (picks.empty()) return std::nullopt;
+    SliceCut cut{.first = picks.front(), .step = picks.size() < 2 ? 1 : picks[1] - picks[0]};
+    cut.end = picks.back() + (cut.step > 0 ? 1 : -1);
+    return PicksOf(cut) == picks ? std::optional(cut) : std::nullopt;
+  }
+
+  /// Writes the lists of a Slice. Axes of which it keeps indices at uneven distances become Gather
+  /// nodes in front of it, or in its place if it has no other axes.
+  void RewriteSlice(NodeId id, const SliceLists& lists,
+                    const std::map<std::size_t, std::vector<std::int64_t>>& gathered) {
+    std::size_t left = gathered.size();
+    for (const auto& [axis, picks] : gathered) {
+      Node gather{.op = "Gather"};
+      const Node& slice = graph_.node(id);
+      const std::string stem = slice.name + "_picks";
+      ValueType type = graph_.type(slice.inputs[0]);
+      if (type.shape) (*type.shape)[axis] = Dim(std::ssize(picks));
+      gather.inputs = {slice.inputs[0],
+                       graph_.AddConstant(graph_.FreeValueName(stem), IntList(picks))};
+      gather.attrs["axis"] = static_cast<std::int64_t>(axis);
+      gather.outputs = slice.outputs;
+      if (--left == 0 && lists.axes.empty()) return ReplaceNode(id, std::move(gather));
+      gather.name = graph_.FreeNodeName(stem);
+      gather.outputs = {graph_.AddValue(graph_.FreeValueName(stem), type)};
+      const ValueId picked = gather.outputs[0];
+      graph_.AddNode(std::move(gather), id);
+      graph_.SetInput(id, 0, picked);
+    }
+    const std::vector<const std::vector<std::int64_t>*> inputs = {&lists.starts, &lists.ends,
+                                                                  &lists.axes, &lists.steps};
+    Node slice = graph_.node(id);
+    slice.inputs.resize(1);
+    for (const std::vector<std::int64_t>* list : inputs) {
+      slice.inputs.push_back(
+          graph_.AddConstant(graph_.FreeValueName(slice.name + "_bounds"), IntList(*list)));
+    }
+    ReplaceNode(id, std::move(slice));
   }
 
   void AdaptPicks(NodeId id) {
@@ -252,17 +342,10 @@ class Shrinker {
     std::int64_t axis = AttrOr(node, "axis", std::int64_t{0});
     if (axis < 0) axis += std::ssize(sizes);
     const auto along = static_cast<std::size_t>(axis);
-    const auto picks = ConstantList(before_, node.inputs[1]);
+    auto picks = ConstantList(before_, node.inputs[1]);
     if (!picks || Size(node.inputs[0], along) == sizes[along]) return;
-    const std::vector<std::int32_t>& units = space_.Units(node.inputs[0], along);
-    std::vector<std::int64_t> renumbered;
-    for (std::int64_t pick : *picks) {
-      if (pick < 0) pick += sizes[along];
-      const std::int32_t unit = units[static_cast<std::size_t>(pick)];
-      if (unit >= 0 && !kept_[static_cast<std::size_t>(unit)]) continue;
-      renumbered.push_back(Kept(node.inputs[0], along, 0, pick));
-    }
-    ReplaceConstant(graph_, id, 1, IntList(renumbered));
+    for (std::int64_t& pick : *picks) pick += pick < 0 ? sizes[along] : 0;
+    ReplaceConstant(graph_, id, 1, IntList(Renumbered(node.inputs[0], along, *picks)));
   }
 
   const PruneSpace& space_;
@@ -270,116 +353,6 @@ class Shrinker {
   const Graph before_;
   Graph& graph_;
 };
-
-/// Operand `input` of a node that sums products, and the axis of that operand that is summed over.
-struct Contraction {
-  std::size_t input = 0;
-  std::size_t axis = 0;
-};
-/// The operands of one sum, weights first.
-using Contractions = std::vector<Contraction>;
-
-/// Returns the sums of a node; empty for other nodes.
-std::vector<Contractions> ContractionsOf(const Node& node, const PruneSpace& space) {
-  if (!node.domain.empty()) return {};
-  if (node.op == "Conv") return {{{1, 1}, {0, 1}}};
-  if (node.op == "ConvTranspose") return {{{1, 0}, {0, 1}}};
-  // The other operand of R is the previous state, inside the node.
-  if (node.op == "LSTM") return {{{kLstmW, 2}, {kLstmX, 2}}, {{kLstmR, 2}}};
-  if (node.op == "Gemm") {
-    const std::size_t a = AttrOr(node, "transA", std::int64_t{0}) != 0 ? 0 : 1;
-    const std::size_t b = AttrOr(node, "transB", std::int64_t{0}) != 0 ? 1 : 0;
-    return {{{1, b}, {0, a}}};
-  }
-  if (node.op == "MatMul") {
-    const Dims* a = space.Sizes(node.inputs[0]);
-    const Dims* b = space.Sizes(node.inputs[1]);
-    if (a == nullptr || b == nullptr || a->size() < 2 || b->size() < 2) return {};
-    return {{{1, b->size() - 2}, {0, a->size() - 1}}};
-  }
-  return {};
-}
-
-void ZeroRemoved(Tensor& tensor, std::size_t axis, const std::vector<std::int32_t>& units,
-                 const std::vector<bool>& kept) {
-  const AxisView view = ViewAlong(tensor, axis);
-  for (std::size_t outer = 0; outer < view.outer; ++outer) {
-    for (std::size_t i = 0; i < view.size; ++i) {
-      if (units[i] < 0 || kept[static_cast<std::size_t>(units[i])]) continue;
-      std::memset(tensor.MutableRaw().data() + (outer * view.size + i) * view.inner_bytes, 0,
-                  view.inner_bytes);
-    }
-  }
-}
-
-/// Inserts a Mul by zeros and ones in front of an operand.
-void MultiplyByMask(Graph& graph, NodeId id, const Contraction& side,
-                    const std::vector<std::int32_t>& units, const std::vector<bool>& kept) {
-  const ValueId value = graph.node(id).inputs[side.input];
-  const ValueType type = graph.type(value);
-  Dims dims(type.shape.value().size(), 1);
-  dims[side.axis] = std::ssize(units);
-  const bool wide = type.dtype == DType::kF64;
-  Tensor ones(wide ? DType::kF64 : DType::kF32, dims);
-  if (wide) {
-    std::ranges::fill(ones.MutableValues<double>(), 1.0);
-  } else {
-    std::ranges::fill(ones.MutableValues<float>(), 1.0F);
-    ones = FromF32(ones, type.dtype);
-  }
-  ZeroRemoved(ones, side.axis, units, kept);
-  const std::string stem = graph.value(value).name;
-  const ValueId mask = graph.AddConstant(graph.FreeValueName(stem + "_mask"), std::move(ones));
-  const ValueId masked = graph.AddValue(graph.FreeValueName(stem + "_masked"), type);
-  graph.AddNode({.name = graph.FreeNodeName(stem + "_mask"),
-                 .op = "Mul",
-                 .inputs = {value, mask},
-                 .outputs = {masked}},
-                id);
-  graph.SetInput(id, side.input, masked);
-}
-
-/// Zeroes the removed channels in one sum: in a constant operand if there is one, else by a mask.
-void MaskSum(Graph& graph, NodeId id, const Contractions& sides, const PruneSpace& space,
-             const std::vector<bool>& kept) {
-  const Node node = graph.node(id);
-  const auto removes = [&](const Contraction& side) {
-    const auto& units = space.Units(node.inputs[side.input], side.axis);
-    return KeptIndices(units, kept).size() != units.size();
-  };
-  if (!removes(sides[0])) return;
-  // A product is 0 if one of its operands is, and zeros in a constant cost nothing when the model
-  // runs.
-  for (const Contraction& side : sides) {
-    const ValueId value = node.inputs[side.input];
-    const TensorPtr tensor = graph.constant(value);
-    if (tensor == nullptr || !removes(side)) continue;
-    Tensor zeroed = *tensor;
-    ZeroRemoved(zeroed, side.axis, space.Units(value, side.axis), kept);
-    return graph.SetConstant(value, std::make_shared<const Tensor>(std::move(zeroed)));
-  }
-  MultiplyByMask(graph, id, sides[0], space.Units(node.inputs[sides[0].input], sides[0].axis),
-                 kept);
-}
-
-/// Returns the size of an axis if only kept units remain; 0 if it is unknown.
-double KeptSize(const PruneSpace& space, ValueId value, std::size_t axis,
-                const std::vector<bool>& kept) {
-  const auto& units = space.Units(value, axis);
-  if (!units.empty()) return static_cast<double>(KeptIndices(units, kept).size());
-  const Dims* sizes = space.Sizes(value);
-  return sizes == nullptr ? 0.0 : static_cast<double>(sizes->at(axis));
-}
-
-double KeptElements(const PruneSpace& space, ValueId value, const std::vector<bool>& kept) {
-  const Dims* sizes = space.Sizes(value);
-  if (sizes == nullptr) return 0;
-  double count = 1;
-  for (std::size_t axis = 0; axis < sizes->size(); ++axis) {
-    count *= KeptSize(space, value, axis, kept);
-  }
-  return count;
-}
 
 }  // namespace
 
@@ -419,55 +392,13 @@ std::vector<bool> KeptUnits(const PruneSpace& space, const PrunePlan& plan) {
 
 void ApplyPrunePlan(const PrunePlan& plan, Graph& graph) {
   if (plan.groups.empty()) return;
-  const PruneSpace space(graph);
-  const std::vector<bool> kept = KeptUnits(space, plan);
   Graph shrunk = graph;
+  // Layers that share a bias may keep different channels.
+  UnshareLists(shrunk);
+  const PruneSpace space(shrunk);
+  const std::vector<bool> kept = KeptUnits(space, plan);
   Shrinker(space, kept, shrunk).Run();
   graph = std::move(shrunk);
-}
-
-void MaskPrunePlan(const PrunePlan& plan, Graph& graph) {
-  if (plan.groups.empty()) return;
-  const PruneSpace space(graph);
-  const std::vector<bool> kept = KeptUnits(space, plan);
-  const std::vector<NodeId> order = graph.order();
-  for (const NodeId id : order) {
-    for (const Contractions& sides : ContractionsOf(graph.node(id), space)) {
-      MaskSum(graph, id, sides, space, kept);
-    }
-  }
-}
-
-double KeptMacs(const Graph& graph, const PruneSpace& space, NodeId id,
-                const std::vector<bool>& kept) {
-  const Node& node = graph.node(id);
-  const std::vector<Contractions> sums = ContractionsOf(node, space);
-  if (sums.empty()) return 0;
-  const ValueId weights = node.inputs[1];
-  if (node.op == "LSTM") {
-    // Each step of each sample multiplies all weights of W and R once.
-    const double steps = KeptSize(space, node.inputs[kLstmX], 0, kept) *
-                         KeptSize(space, node.inputs[kLstmX], 1, kept);
-    return steps *
-           (KeptElements(space, weights, kept) + KeptElements(space, node.inputs[kLstmR], kept));
-  }
-  const double summed = KeptSize(space, weights, sums[0][0].axis, kept);
-  if (!node.op.starts_with("Conv")) {
-    return KeptElements(space, node.outputs[0], kept) * summed;
-  }
-  // Each element of the input (ConvTranspose) or of the output (Conv) takes part in one kernel.
-  const bool transposed = node.op == "ConvTranspose";
-  const double moved = KeptElements(space, transposed ? node.inputs[0] : node.outputs[0], kept);
-  const double kernels = KeptSize(space, weights, 0, kept);
-  return kernels > 0 ? moved * KeptElements(space, weights, kept) / kernels : 0;
-}
-
-double KeptBytes(const Graph& graph, const PruneSpace& space, const std::vector<bool>& kept) {
-  double bytes = 0;
-  for (const ValueId id : graph.constants()) {
-    bytes += KeptElements(space, id, kept) * static_cast<double>(ByteSize(graph.type(id).dtype));
-  }
-  return bytes;
 }
 
 }  // namespace msc

@@ -87,7 +87,8 @@ class AxisClasses {
 /// The axes of all values of a graph and their classes.
 struct GraphAxes {
   AxisClasses classes;
-  /// Sizes, with symbols counted as 1. Values whose shape is unknown before running are missing.
+  /// Sizes, with symbols counted as 1, or as more where 1 does not fit. Values whose shape is
+  /// unknown before running are missing.
   std::map<ValueId, Dims> dims;
   std::map<ValueId, std::vector<Axis>> axes;
 

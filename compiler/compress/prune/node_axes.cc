@@ -33,16 +33,72 @@ std::optional<std::map<std::size_t, SliceCut>> ReadSlice(const Graph& graph, con
     std::int64_t axis = node.HasInput(3) ? list(3)->at(i) : static_cast<std::int64_t>(i);
     if (axis < 0) axis += rank;
     const std::int64_t size = dims.at(static_cast<std::size_t>(axis));
-    const auto bound = [&](std::int64_t at) {
-      return std::clamp(at < 0 ? at + size : at, std::int64_t{0}, size);
+    SliceCut cut{.step = node.HasInput(4) ? list(4)->at(i) : 1};
+    if (cut.step == 0) return std::nullopt;
+    // Backwards, the bounds are those of the entries themselves, and -1 lies in front of the first.
+    const std::int64_t shift = cut.step < 0 ? -1 : 0;
+    const auto bound = [&](std::int64_t at, std::int64_t least) {
+      return std::clamp(at < 0 ? at + size : at, least, std::max(size + shift, least));
     };
-    SliceCut cut{.first = bound(starts->at(i)),
-                 .end = bound(ends->at(i)),
-                 .step = node.HasInput(4) ? list(4)->at(i) : 1};
-    cut.end = std::max(cut.end, cut.first);
+    cut.first = bound(starts->at(i), 0);
+    cut.end = bound(ends->at(i), shift);
+    cut.end = cut.step > 0 ? std::max(cut.end, cut.first) : std::min(cut.end, cut.first);
     cuts.emplace(static_cast<std::size_t>(axis), cut);
   }
   return cuts;
+}
+
+std::vector<std::int64_t> PicksOf(const SliceCut& cut) {
+  std::vector<std::int64_t> picks;
+  const auto inside = [&](std::int64_t at) { return cut.step > 0 ? at < cut.end : at > cut.end; };
+  for (std::int64_t at = cut.first; inside(at); at += cut.step) {
+    picks.push_back(at);
+    // A step may be as large as its type; the next index would wrap.
+    if (cut.step > cut.end - at && cut.step > 0) break;
+    if (cut.step < cut.end - at && cut.step < 0) break;
+  }
+  return picks;
+}
+
+std::optional<std::vector<std::int64_t>> ReadSplit(const Graph& graph, const Node& node,
+                                                   std::int64_t size) {
+  if (node.HasInput(1)) return ConstantList(graph, node.inputs[1]);
+  const auto count = static_cast<std::int64_t>(node.outputs.size());
+  const std::int64_t part = count == 0 ? 0 : (size + count - 1) / count;
+  std::vector<std::int64_t> parts;
+  for (std::int64_t left = size; std::ssize(parts) < count; left -= parts.back()) {
+    parts.push_back(std::min(part, left));
+  }
+  return parts;
+}
+
+std::vector<std::int64_t> AxesOfOne(const Dims& dims) {
+  std::vector<std::int64_t> axes;
+  for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+    if (dims[axis] == 1) axes.push_back(static_cast<std::int64_t>(axis));
+  }
+  return axes;
+}
+
+std::optional<std::vector<std::optional<std::int64_t>>> ReadTarget(const Graph& graph,
+                                                                   ValueId value) {
+  std::vector<std::optional<std::int64_t>> entries;
+  const auto add = [&](ValueId part) {
+    const auto list = ConstantList(graph, part);
+    if (list) entries.insert(entries.end(), list->begin(), list->end());
+    return list.has_value();
+  };
+  if (add(value)) return entries;
+  const NodeId producer = graph.producer(value);
+  if (producer == kNoNode || !graph.node(producer).Is("Concat")) return std::nullopt;
+  for (const ValueId part : graph.node(producer).inputs) {
+    if (add(part)) continue;
+    const auto& shape = graph.type(part).shape;
+    const bool one = shape && shape->size() == 1 && (*shape)[0].known() && (*shape)[0].size() == 1;
+    if (!one) return std::nullopt;
+    entries.emplace_back();
+  }
+  return entries;
 }
 
 NodeAxes::NodeAxes(const Graph& graph, NodeId id, GraphAxes& axes)
@@ -71,6 +127,15 @@ std::size_t NodeAxes::InRank(std::size_t input) const {
   return it == axes_.dims.end() ? 0 : it->second.size();
 }
 
+bool NodeAxes::IsOpen(std::size_t input) const {
+  const auto& shape = graph_.type(node_.inputs.at(input)).shape;
+  return !shape || !StaticDims(*shape);
+}
+
+std::vector<std::int64_t> NodeAxes::AxesOfOneEntry() const {
+  return AxesOfOne(axes_.dims.at(node_.inputs.at(0)));
+}
+
 std::size_t NodeAxes::OutRank(std::size_t output) const {
   const auto it = axes_.dims.find(node_.outputs.at(output));
   return it == axes_.dims.end() ? 0 : it->second.size();
@@ -95,6 +160,42 @@ std::optional<std::vector<std::int64_t>> NodeAxes::Ints(std::size_t input) const
 
 std::optional<std::map<std::size_t, SliceCut>> NodeAxes::ReadSlice() const {
   return msc::ReadSlice(graph_, node_, axes_.dims.at(node_.inputs.at(0)));
+}
+
+std::optional<std::vector<std::int64_t>> NodeAxes::ReadSplit(std::size_t axis) const {
+  return msc::ReadSplit(graph_, node_, axes_.dims.at(node_.inputs.at(0)).at(axis));
+}
+
+std::optional<std::vector<const Node*>> NodeAxes::Readers() const {
+  const ValueId value = node_.outputs.at(0);
+  if (graph_.IsOutput(value)) return std::nullopt;
+  std::vector<const Node*> readers;
+  for (const Use& use : graph_.uses(value)) readers.push_back(&graph_.node(use.node));
+  return readers;
+}
+
+std::optional<std::vector<std::int64_t>> NodeAxes::EntriesTakenBy(const Node& reader) const {
+  const ValueId list = node_.outputs.at(0);
+  if (!reader.domain.empty() || reader.inputs.empty() || reader.inputs[0] != list ||
+      std::count(reader.inputs.begin(), reader.inputs.end(), list) != 1 ||
+      !reader.captures.empty()) {
+    return std::nullopt;
+  }
+  const Dims& dims = axes_.dims.at(list);
+  if (reader.op == "Gather") {
+    auto picks = ConstantList(graph_, reader.inputs.at(1));
+    if (!picks) return std::nullopt;
+    for (std::int64_t& pick : *picks) pick += pick < 0 ? dims.at(0) : 0;
+    return picks;
+  }
+  if (reader.op != "Slice") return std::nullopt;
+  const auto cuts = msc::ReadSlice(graph_, reader, dims);
+  if (!cuts || !cuts->contains(0)) return std::nullopt;
+  return PicksOf(cuts->at(0));
+}
+
+std::optional<std::vector<std::optional<std::int64_t>>> NodeAxes::ReadTarget() const {
+  return Has(1) ? msc::ReadTarget(graph_, node_.inputs[1]) : std::nullopt;
 }
 
 bool NodeAxes::MovesByPadding(std::size_t axis) const {

@@ -37,7 +37,11 @@ struct PruneGroup {
   std::int64_t unit_channels = 1;   ///< output channels of the first layer in one unit
 };
 
-/// A layer none of whose output channels can be removed, and the reason.
+/// The reason of a layer that a quantized model holds as integers.
+inline constexpr const char* kIntegerWeights =
+    "its weights are stored as integers; prune the f32 model, and quantize it then";
+/// A layer none of whose output channels can be removed, and the reason. It may be none of
+/// FindWeightedLayers.
 struct FixedLayer {
   std::string layer;
   std::string reason;
@@ -67,7 +71,8 @@ class PruneSpace {
   /// Returns the unit of every index along an axis, -1 if the index always stays; empty if all
   /// stay.
   [[nodiscard]] const std::vector<std::int32_t>& Units(ValueId value, std::size_t axis) const;
-  /// Returns all axes that can be cut, with their units.
+  /// Returns all axes that can be cut, with their units. Has values that the graph has not, for the
+  /// copies of lists that several layers read (unshare.h).
   [[nodiscard]] const std::map<std::pair<ValueId, std::size_t>, std::vector<std::int32_t>>& axes()
       const {
     return axes_;

@@ -1,6 +1,7 @@
 
 #include "compiler/compress/prune/relations.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <string_view>
@@ -9,8 +10,8 @@
 #include "compiler/compress/prune/lstm.h"
 #include "compiler/compress/prune/moving_rules.h"
 #include "compiler/compress/prune/node_axes.h"
+#include "compiler/compress/prune/static_sizes.h"
 #include "compiler/ops/op.h"
-#include "compiler/passes/passes.h"
 
 namespace msc {
 namespace {
@@ -56,6 +57,28 @@ void AcrossChannels(NodeAxes& node) {
 void RunningSum(NodeAxes& node) {
   Unary(node);
   node.FixAll("mixes all entries of an axis");
+}
+
+void LastTwo(NodeAxes& node) {
+  Unary(node);
+  for (std::size_t axis = node.InRank(0) - std::min<std::size_t>(2, node.InRank(0));
+       axis < node.InRank(0); ++axis) {
+    node.Fix(node.In(0, axis), "keeps a triangle of this axis");
+  }
+}
+
+/// Reads places of an image, alike in all channels; what says where has no axis of channels.
+void SampleImage(NodeAxes& node) {
+  const Axis x = node.In(0, 1);
+  const Axis y = node.Out(1);
+  for (std::size_t axis = 0; axis < node.InRank(0); ++axis) {
+    if (axis != 1) node.Fix(node.In(0, axis), "reads places of this axis");
+  }
+  for (std::size_t axis = 0; axis < node.OutRank(); ++axis) {
+    if (axis != 1) node.Fix(node.Out(axis), "reads places of this axis");
+  }
+  for (std::size_t i = 1; i < node.inputs(); ++i) node.FixIn(i, "says where to read");
+  node.Unite(x, y);
 }
 
 void FixSpatial(NodeAxes& node) {
@@ -123,6 +146,18 @@ void LayerNorm(NodeAxes& node) {
   for (std::size_t out = 1; out < node.outputs(); ++out) node.FixOut(out, "is a statistic");
 }
 
+/// QuantizeLinear and DequantizeLinear: scales of channels go with the channels.
+void Quantization(NodeAxes& node) {
+  Unary(node);
+  for (std::size_t i = 1; i < node.inputs(); ++i) {
+    if (node.InRank(i) == 1 && node.In(i, 0).size != 1) {
+      node.Unite(node.In(i, 0), node.In(0, node.AxisAttr(1)));
+    } else if (node.InRank(i) > 1) {
+      return node.FixAll("has scales of blocks");
+    }
+  }
+}
+
 void Gemm(NodeAxes& node) {
   const std::size_t rows = AttrOr(node.node(), "transA", std::int64_t{0}) != 0 ? 1 : 0;
   const std::size_t columns = AttrOr(node.node(), "transB", std::int64_t{0}) != 0 ? 0 : 1;
@@ -179,10 +214,6 @@ void Reduce(NodeAxes& node) {
   }
 }
 
-void ShapeOf(NodeAxes& node) {
-  node.FixAll("reads the size of this axis");
-}
-
 const std::map<std::string_view, Rule>& Rules() {
   static const std::map<std::string_view, Rule> kRules = [] {
     std::map<std::string_view, Rule> rules = {{"Conv", Convolution},
@@ -193,6 +224,19 @@ const std::map<std::string_view, Rule>& Rules() {
                                               {"Split", RelateSplit},
                                               {"Slice", RelateSlice},
                                               {"Gather", RelateGather},
+                                              {"GatherND", RelateGatherNd},
+                                              {"GatherElements", RelateGatherElements},
+                                              {"DepthToSpace", RelateBlocks},
+                                              {"SpaceToDepth", RelateBlocks},
+                                              {"GridSample", SampleImage},
+                                              {"RoiAlign", SampleImage},
+                                              {"MaxRoiPool", SampleImage},
+                                              {"TopK", AlongLast},
+                                              {"Trilu", LastTwo},
+                                              {"CastLike", Unary},
+                                              {"DequantizeLinear", Quantization},
+                                              {"QuantizeLinear", Quantization},
+                                              {"Pad", RelatePad},
                                               {"Transpose", RelateTranspose},
                                               {"Squeeze", RelateSqueeze},
                                               {"Unsqueeze", RelateSqueeze},
@@ -204,7 +248,7 @@ const std::map<std::string_view, Rule>& Rules() {
                                               {"InstanceNormalization", InstanceNorm},
                                               {"CumSum", RunningSum},
                                               {"LayerNormalization", LayerNorm},
-                                              {"Shape", ShapeOf},
+                                              {"Shape", RelateShape},
                                               {"Softmax", AlongLast},
                                               {"LogSoftmax", AlongLast},
                                               {"Hardmax", AlongLast},
@@ -212,7 +256,7 @@ const std::map<std::string_view, Rule>& Rules() {
     for (const char* op : {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"}) {
       rules.emplace(op, Pool);
     }
-    for (const char* op : {"Expand", "Tile", "Pad", "Resize"}) rules.emplace(op, RelateSameSizes);
+    for (const char* op : {"Expand", "Tile", "Resize"}) rules.emplace(op, RelateSameSizes);
     for (const char* op :
          {"ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceSum",
           "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp", "ArgMax", "ArgMin"}) {
@@ -288,43 +332,20 @@ const std::map<std::string_view, Rule>& Rules() {
   return kRules;
 }
 
-/// Returns the sizes of all values, with symbols counted as 1 and shape arithmetic evaluated.
-std::map<ValueId, Dims> StaticSizes(const Graph& graph) {
-  Graph bound = graph;
-  ShapeBindings ones;
-  for (const ValueId id : graph.values()) {
-    for (const Dim& dim : graph.type(id).shape.value_or(Shape{})) {
-      // Axes with symbols are never cut, so any size serves, and the least takes the least memory.
-      if (!dim.symbol().empty()) ones[dim.symbol()] = 1;
-    }
-  }
-  InferTypes(bound, ones);
-  FoldConstants(bound);
-  InferTypes(bound);
-  std::map<ValueId, Dims> sizes;
-  for (const ValueId id : graph.values()) {
-    const ValueId same = bound.FindValue(graph.value(id).name);
-    const ValueType& type = same == kNoValue ? graph.type(id) : bound.type(same);
-    if (type.container != Container::kTensor || type.dtype == DType::kString) continue;
-    if (!type.shape) continue;
-    if (auto dims = StaticDims(*type.shape)) sizes.emplace(id, std::move(*dims));
-  }
-  return sizes;
-}
-
 }  // namespace
 
 GraphAxes RelateAxes(const Graph& graph) {
   GraphAxes axes;
-  axes.dims = StaticSizes(graph);
+  StaticSizes sizes = ReadStaticSizes(graph);
+  axes.dims = std::move(sizes.dims);
   for (const auto& [id, dims] : axes.dims) {
-    const auto& shape = graph.type(id).shape;
     std::vector<Axis>& list = axes.axes[id];
     for (std::size_t i = 0; i < dims.size(); ++i) {
       list.push_back(axes.classes.Add(dims[i]));
-      const bool open = !shape || i >= shape->size() || !(*shape)[i].known();
       // The axis has an element now, but may have others when the model runs.
-      if (open) axes.classes.Fix(list.back(), "its size is known only when the model runs");
+      if (sizes.open.at(id)[i]) {
+        axes.classes.Fix(list.back(), "its size is known only when the model runs");
+      }
     }
   }
   const auto fix = [&](const std::vector<ValueId>& values, const std::string& why) {

@@ -5,6 +5,7 @@
 #include "compiler/compress/prune/axes.h"
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/prune/relations.h"
+#include "compiler/compress/prune/unshare.h"
 #include "compiler/ops/lstm.h"
 
 namespace msc {
@@ -27,6 +28,21 @@ bool HasFloats(const Graph& graph, ValueId value) {
 bool IsWeights(const Graph& graph, const Node& node) {
   if (node.inputs.size() < 2 || !HasFloats(graph, node.inputs[1])) return false;
   return node.op != "MatMul" || graph.constant(node.inputs[1])->dims().size() == 2;
+}
+
+/// Adds the layers whose weights are constant integers: they follow the cuts of others, and no
+/// score is computed of their own channels.
+void AddIntegerLayers(const Graph& graph, std::vector<FixedLayer>& fixed) {
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const bool multiplies =
+        node.Is("Conv") || node.Is("ConvTranspose") || node.Is("Gemm") || node.Is("MatMul");
+    if (!multiplies || !node.HasInput(1)) continue;
+    const NodeId producer = graph.producer(node.inputs[1]);
+    if (producer == kNoNode || !graph.node(producer).Is("DequantizeLinear")) continue;
+    if (graph.constant(graph.node(producer).inputs.at(0)) == nullptr) continue;
+    fixed.push_back({node.name, kIntegerWeights});
+  }
 }
 
 /// A union-find over layers: layers that share a unit are in one group.
@@ -112,7 +128,9 @@ std::vector<WeightedLayer> FindWeightedLayers(const Graph& graph) {
 }
 
 PruneSpace::PruneSpace(const Graph& canonical) {
-  GraphAxes axes = RelateAxes(canonical);
+  Graph unshared = canonical;
+  UnshareLists(unshared);
+  GraphAxes axes = RelateAxes(unshared);
   sizes_ = axes.dims;
   const std::vector<WeightedLayer> layers = FindWeightedLayers(canonical);
   std::vector<LayerClasses> read;
@@ -159,6 +177,7 @@ PruneSpace::PruneSpace(const Graph& canonical) {
     if (!read[i].classes.empty()) continue;
     fixed_.push_back({canonical.node(layers[i].node).name, read[i].fixed_because});
   }
+  AddIntegerLayers(canonical, fixed_);
   // Each index of an axis gets the unit with which it goes, or -1 if it always stays.
   for (const auto& [value, list] : axes.axes) {
     for (std::size_t axis = 0; axis < list.size(); ++axis) {

@@ -44,6 +44,11 @@ struct Flow {
   std::size_t input = 0;
 };
 
+/// The followers of a group read up to this many operands besides the value that flows along them.
+/// Each may be a buffer of the kernel, and kernels have few (program_steps.cc). Only sums written
+/// out term by term reach it.
+constexpr std::size_t kMostOperands = 24;
+
 }  // namespace
 
 std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId>& nodes) {
@@ -54,6 +59,7 @@ std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId
   std::map<NodeId, NodeId> anchor_of;
   std::map<NodeId, Group> by_anchor;
   std::map<NodeId, NodeId> last_of;
+  std::map<NodeId, std::size_t> operands_of;  // by anchor
   for (const NodeId id : nodes) {
     const Node& node = graph.node(id);
     Flow flow;
@@ -66,6 +72,8 @@ std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId
         if (producer == kNoNode || !anchor_of.contains(producer)) continue;
         if (graph.uses(value).size() != 1 || graph.IsOutput(value)) continue;
         if (lowering.DimsOf(value) != dims || ElementCount(dims) == 0) continue;
+        const std::size_t read = operands_of[anchor_of.at(producer)] + OperandCount(node) - 1;
+        if (read > kMostOperands) continue;
         if (flow.producer == kNoNode || position.at(producer) > position.at(flow.producer)) {
           flow = {producer, i};
         }
@@ -74,6 +82,7 @@ std::vector<Group> MakeGroups(const Lowering& lowering, const std::vector<NodeId
     if (flow.producer != kNoNode) {
       const NodeId anchor = anchor_of.at(flow.producer);
       by_anchor.at(anchor).followers.push_back({id, flow.input});
+      operands_of[anchor] += OperandCount(node) - 1;
       anchor_of.erase(flow.producer);
       anchor_of.emplace(id, anchor);
       last_of[anchor] = id;

@@ -323,6 +323,34 @@ TEST(Compile, RefusesAStrategyOfAnotherModel) {
       << refusal;
 }
 
+TEST(Compile, SaysAtWhichSizesAStrategyWasMade) {
+  Strategy strategy;
+  strategy.model_hash = std::string(64, '0');
+  const Graph graph = Net();
+  const ValueId input = graph.inputs().at(0);
+  const std::string& name = graph.value(input).name;
+  const std::string here = ToString(*graph.type(input).shape);
+  strategy.inputs.of_input[name] = here;
+  const auto refusal = [&] {
+    return Refusal([&] { [[maybe_unused]] const Graph g = ApplyStrategy(Net(), strategy); });
+  };
+  EXPECT_TRUE(refusal().starts_with("the strategy was made for another model (graph 0"));
+  strategy.inputs.of_input[name] = "[1,3,99,99]";
+  EXPECT_TRUE(refusal().starts_with("the strategy was made at other sizes: input '" + name +
+                                    "' [1,3,99,99], here " + here +
+                                    "; give the --shape of that "
+                                    "time, or make the strategy anew at these sizes (graph 0"))
+      << refusal();
+}
+
+TEST(Compile, ShapesOfInputsChangeNoHashOfAStrategy) {
+  Strategy strategy;
+  const std::string hash = StrategyHash(strategy);
+  strategy.inputs.of_input["x"] = "[1,3,99,99]";
+  EXPECT_EQ(StrategyHash(strategy), hash);
+  EXPECT_EQ(StrategyFromJson(ToJson(strategy), "'a.json'").inputs.of_input.at("x"), "[1,3,99,99]");
+}
+
 TEST(Compile, RefusesAStrategyWhoseModelWasLost) {
   EXPECT_EQ(
       Refusal([] { (void)StrategyFromJson(R"({"model_hash": ""})", "'a.json'"); }),

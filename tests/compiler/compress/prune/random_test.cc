@@ -198,6 +198,43 @@ Map Pick(Writer& w, const Map& x) {
   return {w.Node("Gather", x.value + ", " + w.Ints(picks), "axis = 1"), std::ssize(picks), x.size};
 }
 
+/// Every n-th channel, from either end, beside the channels in between.
+Map Strided(Writer& w, const Map& x) {
+  const std::int64_t step = w.Between(2, 3);
+  const std::int64_t first = w.Between(0, 1);
+  const auto slice = [&](std::int64_t from, std::int64_t to, std::int64_t by) {
+    return w.Node("Slice", x.value + ", " + w.Ints({from}) + ", " + w.Ints({to}) + ", " +
+                               w.Ints({1}) + ", " + w.Ints({by}));
+  };
+  const std::int64_t some = (x.channels - first + step - 1) / step;
+  const std::int64_t back = (x.channels + step - 1) / step;
+  const std::int64_t wide = w.Between(2, 5);
+  const std::string y = w.Conv(slice(first, 1 << 20, step), some, wide, 1);
+  return {w.Node("Concat", y + ", " + slice(-1, -(1 << 20), -step), "axis = 1"), wide + back,
+          x.size};
+}
+
+/// A pixel shuffle, and back.
+Map Blocks(Writer& w, const Map& x) {
+  const std::int64_t wide = w.Between(2, 4);
+  const std::string mode = w.Below(2) == 0 ? "CRD" : "DCR";
+  std::string y = w.Conv(x.value, x.channels, 4 * wide, 1);
+  y = w.Node("DepthToSpace", y, "blocksize = 2, mode = \"" + mode + "\"");
+  y = w.Activation(y, wide);
+  return {w.Node("SpaceToDepth", y, "blocksize = 2"), 4 * wide, x.size};
+}
+
+/// Two layers with one bias.
+Map SharedBias(Writer& w, const Map& x) {
+  const std::string n = std::to_string(w.Between(3, 6));
+  const std::string bias = w.Const("f32[" + n + "]");
+  const std::string c = std::to_string(x.channels);
+  const std::string y =
+      w.Node("Conv", x.value + ", " + w.Const("f32[" + n + "," + c + ",1,1]") + ", " + bias);
+  return {w.Node("Conv", y + ", " + w.Const("f32[" + n + "," + n + ",1,1]") + ", " + bias),
+          std::stoll(n), x.size};
+}
+
 Map Smaller(Writer& w, const Map& x) {
   if (x.size < 4) return x;
   return {w.Node(w.Below(2) == 0 ? "MaxPool" : "AveragePool", x.value,
@@ -296,8 +333,8 @@ std::string Classify(Writer& w, const Map& x) {
 }
 
 using Block = Map (*)(Writer&, const Map&);
-constexpr Block kBlocks[] = {Residual,       Dense,  Inverted, Grouped, Shuffle,
-                             SplitAndConcat, Halves, Excite,   Pick,    Smaller};
+constexpr Block kBlocks[] = {Residual, Dense, Inverted, Grouped, Shuffle, SplitAndConcat, Halves,
+                             Excite,   Pick,  Smaller,  Strided, Blocks,  SharedBias};
 
 Graph RandomNet(std::uint64_t seed) {
   Writer w(seed);

@@ -7,58 +7,22 @@
 #include "compiler/base/error.h"
 #include "compiler/passes/passes.h"
 #include "tests/compiler/compress/prune/support.h"
+#include "tests/compiler/compress/prune/topology.h"
 
 namespace msc {
 namespace {
 
 using testing::Describe;
+using testing::GraphOf;
+using testing::kHead;
+using testing::kOut;
 using testing::MaskedEqualsShrunk;
 using testing::Parse;
 using testing::RandomPlan;
+using testing::Topology;
+using testing::TopologyCase;
 
-struct Case {
-  std::string label;
-  std::string body;    ///< between %x : f32[n,4,6,6] and the output %y
-  std::string groups;  ///< what Describe says
-};
-void PrintTo(const Case& c, std::ostream* os) {
-  *os << c.label;
-}
-
-Graph GraphOf(const Case& c) {
-  return Parse("graph main {\n  input %x : f32[n,4,6,6]\n" + c.body + "  output %y\n}");
-}
-
-class Topology : public ::testing::TestWithParam<Case> {};
-
-TEST_P(Topology, HasTheGroupsThatItsShapesAllow) {
-  EXPECT_EQ(Describe(GraphOf(GetParam())), GetParam().groups);
-}
-
-TEST_P(Topology, MaskedEqualsShrunkInEveryBit) {
-  const Graph graph = GraphOf(GetParam());
-  const PruneSpace space(graph);
-  Rng rng(17);
-  int tried = 0;
-  for (std::uint64_t i = 0; i < 12; ++i) {
-    const PrunePlan plan = RandomPlan(space, rng, 0.9);
-    try {
-      (void)KeptUnits(space, plan);
-    } catch (const UserError&) {
-      continue;  // a branch without channels
-    }
-    EXPECT_TRUE(MaskedEqualsShrunk(graph, plan, i));
-    ++tried;
-  }
-  EXPECT_GE(tried, 4);
-}
-
-constexpr const char* kHead =
-    "  %p = GlobalAveragePool(%last) @pool\n  %f = Flatten(%p) @flat\n"
-    "  %y = Gemm(%f, %wy) @fc {transB = 1}\n";
-constexpr const char* kOut = "fc fixed: 'y' is an output of the model\n";
-
-const std::vector<Case> kCases = {
+const std::vector<TopologyCase> kCases = {
     {"chain",
      "  const %w1 : f32[6,4,3,3] = random 1\n  const %b1 : f32[6] = random 2\n"
      "  const %s : f32[6,1,1] = random 5\n"
@@ -229,11 +193,11 @@ const std::vector<Case> kCases = {
          std::string(kHead),
      "conv1: 4 units of 2 [conv1]\nconv2: 5 units of 1 [conv2]\n" + std::string(kOut)},
     {"unknown_operators_stay",
-     "  const %w1 : f32[8,4,1,1] = random 1\n  const %wy : f32[3,2] = random 4\n"
-     "  %a = Conv(%x, %w1) @conv1\n  %last = DepthToSpace(%a) @shuffle {blocksize = 2}\n" +
+     "  const %w1 : f32[8,4,1,1] = random 1\n  const %wy : f32[3,8] = random 4\n"
+     "  const %axis : i64[] = [1]\n"
+     "  %a = Conv(%x, %w1) @conv1\n  %last = CumProd(%a, %axis) @product\n" +
          std::string(kHead),
-     "conv1 fixed: 'shuffle' (DepthToSpace) is not known to keep channels apart\n" +
-         std::string(kOut)},
+     "conv1 fixed: 'product' (CumProd) is not known to keep channels apart\n" + std::string(kOut)},
 };
 INSTANTIATE_TEST_SUITE_P(Prune, Topology, ::testing::ValuesIn(kCases),
                          [](const auto& test) { return test.param.label; });
@@ -353,7 +317,7 @@ TEST(PrunePlanTest, CountsWhatStays) {
 
 TEST(PrunePlanTest, CutsAHiddenUnitOutOfEveryGate) {
   const auto the_case =
-      std::ranges::find(kCases, std::string("lstm_both_ways_and_backwards"), &Case::label);
+      std::ranges::find(kCases, std::string("lstm_both_ways_and_backwards"), &TopologyCase::label);
   const Graph graph = GraphOf(*the_case);
   const PruneSpace space(graph);
   const PrunePlan plan = {{{"lstm1", {.units = 6, .keep = {1, 4}}}}};
