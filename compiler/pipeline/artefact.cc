@@ -87,7 +87,10 @@ ArtefactManifest WriteArtefact(const std::string& folder, const Graph& canonical
   MakeFolders(folder);
   TensorDigests digests;
   SaveGraph(lowered.graph, Path(folder, "graph"), digests);
-  WriteFileAtomic(Path(folder, "strategy.json"), ToJson(strategy, 2) + "\n");
+  // Whether a strategy knows the shapes that it was made for does not change what it compiles to.
+  Strategy bare = strategy;
+  bare.inputs = {};
+  WriteFileAtomic(Path(folder, "strategy.json"), ToJson(bare, 2) + "\n");
   ArtefactManifest manifest;
   manifest.target = target.spec();
   manifest.regions = lowered.regions;

@@ -120,14 +120,15 @@ class Edges(e2e.SearchTest):
 
     def test_all_wrong_inputs_are_named_and_those_without_a_file_too(self):
         model = self.keep("m.onnx", onnx_bytes.model(
-            node("Add", ["a", "b"], "y") + field(2, "g") + field(11, value("a", 1, [2])) +
-            field(11, value("b", 1, [2])) + field(12, value("y", 1, [2]))))
-        whole = self.keep("i.npy", e2e.npy("<i4", "i", [2], [1, 2]))
-        long = self.keep("l.npy", e2e.npy("<f4", "f", [3], [1, 2, 3]))
-        good = self.keep("g.npy", e2e.npy("<f4", "f", [2], [1, 2]))
-        self.refused("holds an array [3]; the model's input 'a' needs [2]; '" + whole +
-                     "' holds i32; the model's input 'b' needs f32", "run", model, "--input", long,
-                     "--input", whole)
+            node("Add", ["a", "b"], "y") + field(2, "g") + field(11, value("a", 1, [1, 2])) +
+            field(11, value("b", 1, [1, 2])) + field(12, value("y", 1, [1, 2]))))
+        whole = self.keep("i.npy", e2e.npy("<i4", "i", [1, 2], [1, 2]))
+        long = self.keep("l.npy", e2e.npy("<f4", "f", [1, 3], [1, 2, 3]))
+        good = self.keep("g.npy", e2e.npy("<f4", "f", [1, 2], [1, 2]))
+        for file, wrong in ((whole, "holds i32; the model's input '{}' needs f32"),
+                            (long, "holds an array [1,3]; the model's input '{}' needs [1,2]")):
+            both = "; ".join(f"'{file}' {wrong.format(name)}" for name in "ab")
+            self.refused(both, "run", model, "--input", file, "--input", file)
         self.assertIn("inputs without a file of --input get random values: 'b'",
                       self.succeed("run", model, "--input", good).stderr)
 

@@ -4,6 +4,7 @@
 #include <initializer_list>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "compiler/base/error.h"
 #include "compiler/ops/op.h"
@@ -12,15 +13,23 @@
 namespace msc {
 namespace {
 
-/// Returns the graph with every symbol bound to `size` and shape arithmetic evaluated; nullopt if
-/// that size does not fit, as a picture may be smaller than a window.
-std::optional<Graph> Bound(const Graph& graph, std::int64_t size) {
-  ShapeBindings bindings;
-  for (const ValueId id : graph.values()) {
+void BindSymbols(const Graph& graph, const std::vector<ValueId>& values, std::int64_t size,
+                 ShapeBindings& bindings) {
+  for (const ValueId id : values) {
     for (const Dim& dim : graph.type(id).shape.value_or(Shape{})) {
       if (!dim.symbol().empty()) bindings[dim.symbol()] = size;
     }
   }
+}
+
+/// Returns the graph with the symbols of its inputs bound to `size` and shape arithmetic evaluated;
+/// nullopt if that size does not fit, as a picture may be smaller than a window.
+std::optional<Graph> Bound(const Graph& graph, std::int64_t size) {
+  ShapeBindings bindings;
+  BindSymbols(graph, graph.inputs(), size, bindings);
+  // Symbols of other values stand for sizes that follow from those, or that data decides. Only 1
+  // suits most of them.
+  if (size == 1) BindSymbols(graph, graph.values(), size, bindings);
   Graph bound = graph;
   try {
     InferTypes(bound, bindings);
