@@ -14,17 +14,6 @@ namespace {
 
 constexpr std::size_t kMostParts = 4096;
 
-/// Returns the tensors of a sequence that SequenceConstruct or SequenceEmpty makes; nothing of
-/// others.
-std::optional<std::vector<ValueId>> TensorsOf(const Graph& graph, ValueId sequence) {
-  const NodeId maker = sequence == kNoValue ? kNoNode : graph.producer(sequence);
-  if (maker == kNoNode) return std::nullopt;
-  const Node& node = graph.node(maker);
-  if (node.Is("SequenceConstruct")) return node.inputs;
-  if (node.Is("SequenceEmpty")) return std::vector<ValueId>();
-  return std::nullopt;
-}
-
 /// Returns a constant position, counted from the front; `otherwise` if the node has no such input;
 /// nothing if it is not constant or not in [0, most].
 std::optional<std::size_t> PositionIn(const Graph& graph, ValueId input, std::size_t count,
@@ -49,7 +38,8 @@ std::optional<std::size_t> PositionIn(const Graph& graph, ValueId input, std::si
 /// Rewrites one node that reads a sequence, or makes one of a tensor.
 class Resolver {
  public:
-  Resolver(Graph& graph, NodeId id) : graph_(graph), id_(id), node_(graph.node(id)) {}
+  Resolver(Graph& graph, NodeId id)
+      : graph_(graph), id_(id), node_(graph.node(id)), inserter_(graph, id) {}
 
   [[nodiscard]] bool Run() {
     if (!node_.domain.empty() || node_.outputs.size() != 1) return false;
@@ -58,7 +48,7 @@ class Resolver {
         node_.op != "SequenceLength" && node_.op != "ConcatFromSequence") {
       return false;
     }
-    const auto tensors = TensorsOf(graph_, node_.Input(0));
+    const auto tensors = SequenceTensors(graph_, node_.Input(0));
     if (!tensors) return false;
     if (node_.op == "SequenceInsert") return Insert(*tensors);
     if (node_.op == "SequenceErase") return Erase(*tensors);
@@ -91,15 +81,14 @@ class Resolver {
     return at && ReplaceBy("Identity", {tensors[*at]});
   }
   bool Length(const std::vector<ValueId>& tensors) {
-    const std::int64_t length = std::ssize(tensors);
-    return ReplaceBy("Identity", {AddInts({}, std::span(&length, 1))});
+    return ReplaceBy("Identity", {inserter_.Int(std::ssize(tensors))});
   }
   bool Concat(std::vector<ValueId> tensors) {
     if (tensors.empty()) return false;
     const std::int64_t axis = AttrOr(node_, "axis", std::int64_t{0});
     if (AttrOr(node_, "new_axis", std::int64_t{0}) != 0) {
-      const ValueId axes = AddInts({1}, std::span(&axis, 1));
-      for (ValueId& tensor : tensors) tensor = Add("Unsqueeze", {tensor, axes}, 1, {})[0];
+      const ValueId axes = inserter_.List(std::span(&axis, 1));
+      for (ValueId& tensor : tensors) tensor = inserter_.Add("Unsqueeze", {tensor, axes});
     }
     return ReplaceBy("Concat", std::move(tensors), {{"axis", axis}});
   }
@@ -107,23 +96,6 @@ class Resolver {
   /// Returns the sizes of the parts of a dimension of `size`, if they are known.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> PartSizes(std::int64_t size) const;
 
-  ValueId AddInts(const Dims& dims, std::span<const std::int64_t> values) {
-    return graph_.AddConstant(graph_.FreeValueName(node_.name + ".ints"),
-                              Tensor::From<std::int64_t>(DType::kI64, dims, values));
-  }
-  std::vector<ValueId> Add(const char* op, std::vector<ValueId> inputs, std::size_t outputs,
-                           AttrMap attrs) {
-    Node node{.name = graph_.FreeNodeName(node_.name + "." + op),
-              .op = op,
-              .inputs = std::move(inputs),
-              .attrs = std::move(attrs)};
-    for (std::size_t i = 0; i < outputs; ++i) {
-      node.outputs.push_back(graph_.AddValue(graph_.FreeValueName(node_.name + "." + op), {}));
-    }
-    std::vector<ValueId> made = node.outputs;
-    InferNodeTypes(graph_, graph_.AddNode(std::move(node), id_));
-    return made;
-  }
   bool ReplaceBy(const char* op, std::vector<ValueId> inputs, AttrMap attrs = {}) {
     Node with{.op = op, .inputs = std::move(inputs), .attrs = std::move(attrs)};
     const NodeId made = ReplaceChain(graph_, std::span(&id_, 1), std::move(with));
@@ -134,6 +106,7 @@ class Resolver {
   Graph& graph_;
   NodeId id_;
   Node node_;  // a copy: the graph changes
+  Inserter inserter_;
 };
 
 std::optional<std::vector<std::int64_t>> Resolver::PartSizes(std::int64_t size) const {
@@ -175,12 +148,11 @@ bool Resolver::Split() {
   if (!dim.known()) return false;
   const auto sizes = PartSizes(dim.size());
   if (!sizes || sizes->empty()) return false;
-  const ValueId lengths = AddInts({std::ssize(*sizes)}, *sizes);
-  std::vector<ValueId> parts =
-      Add("Split", {node_.inputs[0], lengths}, sizes->size(), {{"axis", axis}});
+  std::vector<ValueId> parts = inserter_.AddSeveral(
+      "Split", {node_.inputs[0], inserter_.List(*sizes)}, sizes->size(), {{"axis", axis}});
   if (!node_.HasInput(1) && AttrOr(node_, "keepdims", std::int64_t{1}) == 0) {
-    const ValueId axes = AddInts({1}, std::span(&axis, 1));
-    for (ValueId& part : parts) part = Add("Squeeze", {part, axes}, 1, {})[0];
+    const ValueId axes = inserter_.List(std::span(&axis, 1));
+    for (ValueId& part : parts) part = inserter_.Add("Squeeze", {part, axes});
   }
   return ReplaceBy("SequenceConstruct", std::move(parts));
 }

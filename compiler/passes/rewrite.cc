@@ -1,10 +1,12 @@
 #include "compiler/passes/rewrite.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/ops/op.h"
 
 namespace msc {
 
@@ -69,6 +71,47 @@ void ReplaceConstant(Graph& graph, NodeId node, std::size_t index, Tensor tensor
   }
   const std::string name = graph.FreeValueName(graph.value(old).name);
   graph.SetInput(node, index, graph.AddConstant(name, std::move(shared)));
+}
+
+Inserter::Inserter(Graph& graph, NodeId before)
+    : graph_(graph), before_(before), name_(graph.node(before).name) {}
+
+ValueId Inserter::Add(const char* op, std::vector<ValueId> inputs, AttrMap attrs) {
+  return AddSeveral(op, std::move(inputs), 1, std::move(attrs)).front();
+}
+
+std::vector<ValueId> Inserter::AddSeveral(const char* op, std::vector<ValueId> inputs,
+                                          std::size_t outputs, AttrMap attrs) {
+  const std::string stem = name_ + "." + op;
+  Node node{.name = graph_.FreeNodeName(stem),
+            .op = op,
+            .inputs = std::move(inputs),
+            .attrs = std::move(attrs)};
+  for (std::size_t i = 0; i < outputs; ++i) {
+    node.outputs.push_back(graph_.AddValue(graph_.FreeValueName(stem), {}));
+  }
+  std::vector<ValueId> made = node.outputs;
+  InferNodeTypes(graph_, graph_.AddNode(std::move(node), before_));
+  return made;
+}
+
+ValueId Inserter::Int(std::int64_t value) {
+  return graph_.AddConstant(graph_.FreeValueName(name_ + ".ints"),
+                            Tensor::From<std::int64_t>(DType::kI64, {}, std::span(&value, 1)));
+}
+
+ValueId Inserter::List(std::span<const std::int64_t> values) {
+  return graph_.AddConstant(graph_.FreeValueName(name_ + ".ints"),
+                            Tensor::From<std::int64_t>(DType::kI64, {std::ssize(values)}, values));
+}
+
+std::optional<std::vector<ValueId>> SequenceTensors(const Graph& graph, ValueId sequence) {
+  const NodeId maker = sequence == kNoValue ? kNoNode : graph.producer(sequence);
+  if (maker == kNoNode) return std::nullopt;
+  const Node& node = graph.node(maker);
+  if (node.Is("SequenceConstruct")) return node.inputs;
+  if (node.Is("SequenceEmpty")) return std::vector<ValueId>();
+  return std::nullopt;
 }
 
 bool Sweep(Graph& graph, const std::function<bool(NodeId)>& step) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "compiler/ir/graph.h"
@@ -38,6 +39,31 @@ NodeId ReplaceChain(Graph& graph, std::span<const NodeId> nodes, Node with);
 /// Makes input `index` of `node` a new constant. Keeps the name of the old one if it has no other
 /// reader.
 void ReplaceConstant(Graph& graph, NodeId node, std::size_t index, Tensor tensor);
+
+/// Adds nodes and constants that stand for a node, in front of it and named after it. All must
+/// outlive it.
+class Inserter {
+ public:
+  Inserter(Graph& graph, NodeId before);
+
+  /// Adds a node, infers its types, and returns its output or outputs.
+  ValueId Add(const char* op, std::vector<ValueId> inputs, AttrMap attrs = {});
+  std::vector<ValueId> AddSeveral(const char* op, std::vector<ValueId> inputs, std::size_t outputs,
+                                  AttrMap attrs = {});
+  /// Adds a constant: a scalar, or a list.
+  ValueId Int(std::int64_t value);
+  ValueId List(std::span<const std::int64_t> values);
+
+ private:
+  Graph& graph_;
+  NodeId before_;
+  std::string name_;  ///< of the node
+};
+
+/// Returns the tensors of a sequence that SequenceConstruct or SequenceEmpty makes; nothing of
+/// others, and of kNoValue.
+[[nodiscard]] std::optional<std::vector<ValueId>> SequenceTensors(const Graph& graph,
+                                                                  ValueId sequence);
 
 /// Calls `step` for every node in order that still exists at that point; skips nodes that steps
 /// add. Returns whether any step returned true (it changed the graph).

@@ -10,6 +10,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/passes/inline_graph.h"
 #include "compiler/passes/passes.h"
+#include "compiler/passes/rewrite.h"
 
 namespace msc {
 namespace {
@@ -30,7 +31,8 @@ std::optional<bool> TruthOf(const TensorPtr& value) {
 /// Adds the nodes that stand for one node with a nested graph, in front of it.
 class Unroller {
  public:
-  Unroller(Graph& graph, NodeId id) : graph_(graph), id_(id), node_(graph.node(id)) {}
+  Unroller(Graph& graph, NodeId id)
+      : graph_(graph), id_(id), node_(graph.node(id)), inserter_(graph, id) {}
 
   /// Returns whether the node is gone.
   [[nodiscard]] bool Run() {
@@ -56,32 +58,15 @@ class Unroller {
 
   /// Makes the readers of an output read an Identity of `made`, which may be any value.
   void Replace(ValueId output, ValueId made) {
-    const ValueId copy = Add("Identity", {made});
+    const ValueId copy = inserter_.Add("Identity", {made});
     graph_.ReplaceUses(output, copy);
     renames_.emplace_back(copy, graph_.value(output).name);
   }
-  ValueId Add(const char* op, std::vector<ValueId> inputs, AttrMap attrs = {}) {
-    const ValueId made = graph_.AddValue(graph_.FreeValueName(node_.name + "." + op), {});
-    Node node{.name = graph_.FreeNodeName(node_.name + "." + op),
-              .op = op,
-              .inputs = std::move(inputs),
-              .outputs = {made},
-              .attrs = std::move(attrs)};
-    InferNodeTypes(graph_, graph_.AddNode(std::move(node), id_));
-    return made;
-  }
-  ValueId AddInts(const Dims& dims, std::span<const std::int64_t> values) {
-    return graph_.AddConstant(graph_.FreeValueName(node_.name + ".ints"),
-                              Tensor::From<std::int64_t>(DType::kI64, dims, values));
-  }
-  ValueId Int(std::int64_t value) { return AddInts({}, std::span(&value, 1)); }
-  ValueId List(std::int64_t value) { return AddInts({1}, std::span(&value, 1)); }
-
   /// Joins values along a new axis.
   ValueId Stack(std::vector<ValueId> parts, std::int64_t axis) {
-    const ValueId axes = List(axis);
-    for (ValueId& part : parts) part = Add("Unsqueeze", {part, axes});
-    return Add("Concat", std::move(parts), {{"axis", axis}});
+    const ValueId axes = inserter_.List(std::span(&axis, 1));
+    for (ValueId& part : parts) part = inserter_.Add("Unsqueeze", {part, axes});
+    return inserter_.Add("Concat", std::move(parts), {{"axis", axis}});
   }
   /// Without an iteration, the types of what is collected are not known.
   [[nodiscard]] static bool MayUnroll(const Graph& body, std::int64_t iterations) {
@@ -94,6 +79,7 @@ class Unroller {
   Graph& graph_;
   NodeId id_;
   Node node_;  // a copy: the graph changes
+  Inserter inserter_;
   std::vector<std::pair<ValueId, std::string>> renames_ = {};
 };
 
@@ -143,7 +129,7 @@ std::optional<std::vector<ValueId>> Unroller::Loop() {
                                               static_cast<std::size_t>(carried));
   Inliner inliner(graph_, id_, *body);
   for (std::int64_t i = 0; i < iterations; ++i) {
-    std::vector<ValueId> inputs = {Int(i)};
+    std::vector<ValueId> inputs = {inserter_.Int(i)};
     inputs.insert(inputs.end(), state.begin(), state.end());
     const std::vector<ValueId> made = inliner.Copy(inputs);
     state.assign(made.begin(), made.begin() + 1 + carried);
@@ -217,9 +203,12 @@ std::optional<std::vector<ValueId>> Unroller::Scan() {
     std::vector<ValueId> inputs = state;
     for (const ScanInput& one : scanned) {
       const std::int64_t at = one.reversed ? length - 1 - i : i;
-      const ValueId axes = List(one.axis);
-      const ValueId slice = Add("Slice", {one.value, List(at), List(at + 1), axes});
-      inputs.push_back(Add("Squeeze", {slice, axes}));
+      const ValueId axes = inserter_.List(std::span(&one.axis, 1));
+      const std::int64_t next = at + 1;
+      const ValueId from = inserter_.List(std::span(&at, 1));
+      const ValueId to = inserter_.List(std::span(&next, 1));
+      const ValueId slice = inserter_.Add("Slice", {one.value, from, to, axes});
+      inputs.push_back(inserter_.Add("Squeeze", {slice, axes}));
     }
     std::vector<ValueId> made = inliner.Copy(inputs);
     for (std::size_t k = 0; k < collected.size(); ++k) collected[k].push_back(made[states + k]);
@@ -235,16 +224,9 @@ std::optional<std::vector<ValueId>> Unroller::Scan() {
   return state;
 }
 
-/// Returns the tensors of a sequence that SequenceConstruct makes; nothing of others.
-std::optional<std::vector<ValueId>> TensorsOf(const Graph& graph, ValueId sequence) {
-  const NodeId maker = sequence == kNoValue ? kNoNode : graph.producer(sequence);
-  if (maker == kNoNode || !graph.node(maker).Is("SequenceConstruct")) return std::nullopt;
-  return graph.node(maker).inputs;
-}
-
 std::optional<std::vector<ValueId>> Unroller::SequenceMap() {
   const Graph* body = NestedGraph(node_, "body");
-  const auto first = TensorsOf(graph_, node_.Input(0));
+  const auto first = SequenceTensors(graph_, node_.Input(0));
   if (body == nullptr || !first || body->inputs().size() != node_.inputs.size() ||
       !MayUnroll(*body, std::ssize(*first))) {
     return std::nullopt;
@@ -252,7 +234,7 @@ std::optional<std::vector<ValueId>> Unroller::SequenceMap() {
   std::vector<std::vector<ValueId>> given(first->size());
   for (const ValueId input : node_.inputs) {
     const bool sequence = graph_.type(input).container == Container::kSequence;
-    const auto tensors = TensorsOf(graph_, input);
+    const auto tensors = SequenceTensors(graph_, input);
     if (sequence && (!tensors || tensors->size() != first->size())) return std::nullopt;
     for (std::size_t i = 0; i < given.size(); ++i) {
       given[i].push_back(sequence ? (*tensors)[i] : input);
@@ -265,7 +247,9 @@ std::optional<std::vector<ValueId>> Unroller::SequenceMap() {
     for (std::size_t k = 0; k < outputs.size(); ++k) made[k].push_back(outputs[k]);
   }
   std::vector<ValueId> sequences;
-  for (auto& tensors : made) sequences.push_back(Add("SequenceConstruct", std::move(tensors)));
+  sequences.reserve(made.size());
+  for (auto& tensors : made)
+    sequences.push_back(inserter_.Add("SequenceConstruct", std::move(tensors)));
   return sequences;
 }
 
