@@ -21,8 +21,8 @@ bool FoldConstants(Graph& graph);
 /// Replaces nodes with nested graphs by the nodes that run: the branch of an If with a constant
 /// condition, the iterations of a Loop whose number is constant and whose condition is known, of a
 /// Scan over a known size, of a SequenceMap of a sequence that SequenceConstruct makes. Leaves
-/// loops without an iteration, and of more than 20,000 nodes in all. Source: ONNX operator pages
-/// If-16, Loop-16, Scan-16, SequenceMap-17.
+/// loops without an iteration, and those that would make a graph of more than 20,000 nodes. Source:
+/// ONNX operator pages If-16, Loop-16, Scan-16, SequenceMap-17.
 bool UnrollLoops(Graph& graph);
 
 /// Replaces operators on sequences whose tensors are known by operators on these: exporters write

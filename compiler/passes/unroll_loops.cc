@@ -15,7 +15,8 @@
 namespace msc {
 namespace {
 
-constexpr std::int64_t kMostNodes = 20'000;  // more stay a loop
+/// Nodes of a graph beyond which loops stay: loops in loops would multiply.
+constexpr std::int64_t kMostNodes = 20'000;
 
 const Graph* NestedGraph(const Node& node, std::string_view name) {
   const auto it = node.attrs.find(name);
@@ -69,9 +70,10 @@ class Unroller {
     return inserter_.Add("Concat", std::move(parts), {{"axis", axis}});
   }
   /// Without an iteration, the types of what is collected are not known.
-  [[nodiscard]] static bool MayUnroll(const Graph& body, std::int64_t iterations) {
+  [[nodiscard]] bool MayUnroll(const Graph& body, std::int64_t iterations) const {
     const std::int64_t each = CountContents(body).total_nodes + 1;
-    return iterations > 0 && iterations <= kMostNodes / each;
+    const std::int64_t room = kMostNodes - std::ssize(graph_.order());
+    return iterations > 0 && iterations <= room / each;
   }
   /// Returns whether the loop's condition is known: it copies its input, or a constant.
   [[nodiscard]] bool KnowsCondition(const Graph& body) const;

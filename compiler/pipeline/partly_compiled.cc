@@ -37,8 +37,9 @@ std::vector<NodeId> FixedNodes(const Graph& graph) {
   }
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    const bool reads_open = std::any_of(node.inputs.begin(), node.inputs.end(),
-                                        [&](ValueId in) { return open.contains(in); });
+    const bool reads_open = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
+      return in != kNoValue && open.contains(in);
+    });
     if (!reads_open && IsCompilable(graph, node)) {
       fixed.push_back(id);
     } else {
@@ -57,6 +58,8 @@ Graph WithoutNodes(Graph graph, const std::vector<NodeId>& fixed,
     const ValueId input = graph.AddInput(name, graph.type(id));
     graph.ReplaceUses(id, input);
   }
+  // clang 14 cannot compile libstdc++'s std::views::reverse.
+  // NOLINTNEXTLINE(modernize-loop-convert)
   for (auto it = fixed.rbegin(); it != fixed.rend(); ++it) graph.RemoveNode(*it);
   RemoveDeadCode(graph);
   return graph;

@@ -73,7 +73,8 @@ RunValue ImportOnnxValue(const std::string& path, const ValueType& type,
   } else if (type.container == Container::kOptionalSequence && proto.has_sequence_value()) {
     value = SequenceIn(proto.sequence_value(), type.dtype, path, options);
   }
-  value.present = !value.tensors.empty() || proto.has_sequence_value();
+  value.present = type.container == Container::kOptional ? proto.has_tensor_value()
+                                                         : proto.has_sequence_value();
   value.container = type.container;
   return value;
 }

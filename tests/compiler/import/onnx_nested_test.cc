@@ -8,8 +8,11 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <onnx/onnx-data_pb.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/file.h"
+#include "compiler/base/temporary_folder.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ops/op.h"
 #include "tests/compiler/import/onnx_text.h"
@@ -304,6 +307,27 @@ TEST(OnnxSequences, AreReadAndRun) {
   EXPECT_EQ(TensorIn(made[1])->Values<std::int64_t>()[0], 2);
   EXPECT_THROW((void)InterpretValues(graph, std::vector<RunValue>{inputs[1], inputs[1]}),
                UserError);
+}
+
+TEST(OnnxValues, AreReadAsTheTypeThatIsAsked) {
+  const TemporaryFolder folder(testing::TempDir(), "msc_value_");
+  const std::string path = folder.path() + "/value.pb";
+  onnx::OptionalProto optional;
+  optional.set_elem_type(onnx::OptionalProto::SEQUENCE);
+  auto& tensor = *optional.mutable_sequence_value()->add_tensor_values();
+  tensor.set_data_type(onnx::TensorProto::FLOAT);
+  tensor.add_dims(1);
+  tensor.set_raw_data(std::string(4, '\0'));
+  WriteFileAtomic(path, optional.SerializeAsString());
+  const ValueType list{.dtype = DType::kF32, .container = Container::kOptionalSequence};
+  const RunValue read = ImportOnnxValue(path, list);
+  ASSERT_TRUE(read.present && read.tensors.size() == 1);
+  EXPECT_EQ(*read.tensors[0], Floats({0}));
+  // The same file has no tensor.
+  const ValueType one{.dtype = DType::kF32, .container = Container::kOptional};
+  EXPECT_FALSE(ImportOnnxValue(path, one).present);
+  WriteFileAtomic(path, "\xFF");
+  EXPECT_THROW((void)ImportOnnxValue(path, one), UserError);
 }
 
 TEST(OnnxInputs, BecomeTheConstantsThatAreGiven) {

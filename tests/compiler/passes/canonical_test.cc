@@ -90,6 +90,20 @@ TEST_P(CanonicalPass, ChangesTheGraphsOfItsCasesAsListedAndNothingElse) {
 INSTANTIATE_TEST_SUITE_P(Cases, CanonicalPass, ::testing::ValuesIn(PassNames()),
                          [](const auto& test) { return test.param; });
 
+TEST(UnrollLoops, DoesNotMultiplyLoopsInLoops) {
+  // 4,000 times 4,000 times 4,000 nodes, if all of it were written out.
+  const auto loop = [](const std::string& inside) {
+    return "const %n : i64[] = [4000] const %c : bool[] = [true] %r = Loop(%n, %c, %v) { body = "
+           "graph b { input %i : i64[] input %go : bool[] input %v : f32[1] " +
+           inside + " output %go, %r } }";
+  };
+  Graph graph =
+      Parse("graph main { input %v : f32[1] " + loop(loop(loop("%r = Neg(%v)"))) + " output %r }");
+  Canonicalize(graph);
+  EXPECT_LE(graph.order().size(), 20'000U);
+  EXPECT_GT(graph.order().size(), 4'000U);
+}
+
 TEST(FoldBatchNorm, FoldsConstantsPerChannelToo) {
   const Graph before = Parse(R"(graph main {
     input %x : f32[2,3,4,4]
