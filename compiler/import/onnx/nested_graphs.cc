@@ -1,4 +1,4 @@
-#include <array>
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -53,6 +53,13 @@ Branches BranchesOf(const FileNode& file) {
   return branches;
 }
 
+/// Returns whether both have the same sizes, by number or by symbol. Sizes of which nothing is
+/// known may differ in a run.
+bool SurelySame(const Shape& a, const Shape& b) {
+  return a == b && std::all_of(a.begin(), a.end(),
+                               [](const Dim& dim) { return dim.known() || !dim.symbol().empty(); });
+}
+
 /// Returns whether the outputs of both are tensors of the same types and sizes, so that both can
 /// run and one be chosen.
 bool GiveAlike(const Graph& a, const Graph& b) {
@@ -62,7 +69,7 @@ bool GiveAlike(const Graph& a, const Graph& b) {
     const bool tensors =
         one.container == Container::kTensor && other.container == Container::kTensor;
     if (!tensors || one.dtype != other.dtype || !one.shape || !other.shape ||
-        !(*one.shape == *other.shape)) {
+        !SurelySame(*one.shape, *other.shape)) {
       return false;
     }
   }

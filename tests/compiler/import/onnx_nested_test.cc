@@ -170,6 +170,30 @@ TEST(OnnxIf, RunsBothBranchesWhereAValueDecides) {
   EXPECT_EQ(RunOn(graph, {Floats({1, -2}), condition(false)}), (std::vector<float>{2, -4}));
 }
 
+TEST(OnnxIf, KeepsBranchesWhoseSizesOnlyARunDecides) {
+  auto model = ModelFromText(R"((float[2] x, bool c) => (y) {
+    z = Floor(x)
+    y = If (c) <
+      then_branch = yes () => (int64[1,k] t) { t = NonZero(x) },
+      else_branch = no () => (int64[1,k] t) { t = NonZero(z) }
+    > })",
+                             13);
+  // Nothing is known of the second size.
+  for (auto& attribute : *model.mutable_graph()->mutable_node(1)->mutable_attribute()) {
+    auto& type = *attribute.mutable_g()->mutable_output(0)->mutable_type();
+    type.mutable_tensor_type()->mutable_shape()->mutable_dim(1)->Clear();
+  }
+  const Graph graph = ImportOnnxBytes(BytesOf(model));
+  EXPECT_EQ(OpsOf(graph), "Floor If");
+  const auto run = [&](bool yes) {
+    Tensor condition(DType::kBool, {});
+    condition.MutableValues<std::uint8_t>()[0] = yes ? 1 : 0;
+    return Interpret(graph, std::vector<Tensor>{Floats({0.5, 2}), condition}).front().dims();
+  };
+  EXPECT_EQ(run(true), (Dims{1, 2}));
+  EXPECT_EQ(run(false), (Dims{1, 1}));
+}
+
 TEST(OnnxIf, OfAConstantHasItsBranchAlone) {
   const Graph graph = ImportOnnxBytes(ModelBytes(R"((float[2] x) => (float[2] y) {
     c = Constant<value = bool {0}>()
