@@ -41,9 +41,12 @@ const Graph::ValueSlot& Graph::slot(ValueId id) const {
   return const_cast<Graph*>(this)->slot(id);
 }
 
+bool Graph::IsLive(NodeId id) const noexcept {
+  return static_cast<std::size_t>(id) < nodes_.size() && nodes_[static_cast<std::size_t>(id)].live;
+}
+
 Graph::NodeSlot& Graph::slot(NodeId id) {
-  Check(static_cast<std::size_t>(id) < nodes_.size() && nodes_[static_cast<std::size_t>(id)].live,
-        "a NodeId belongs to its graph and was not removed");
+  Check(IsLive(id), "a NodeId belongs to its graph and was not removed");
   return nodes_[static_cast<std::size_t>(id)];
 }
 

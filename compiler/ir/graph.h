@@ -105,6 +105,8 @@ class Graph {
 
   // --- reading ---
   [[nodiscard]] const Node& node(NodeId id) const;
+  /// Returns whether this graph has made the node and not removed it.
+  [[nodiscard]] bool IsLive(NodeId id) const noexcept;
   [[nodiscard]] const Value& value(ValueId id) const;
   [[nodiscard]] const ValueType& type(ValueId id) const { return value(id).type; }
   /// Returns live nodes in topological order. AddNode and RemoveNode invalidate the reference: copy

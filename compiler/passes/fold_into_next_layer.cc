@@ -170,8 +170,7 @@ bool SweepFromTheBack(Graph& graph) {
     return node.Is("Add") && (FoldOffset(graph, id) || SwapForPadded(graph, id));
   };
   for (const NodeId id : order) {
-    const auto& live = graph.order();
-    if (std::find(live.begin(), live.end(), id) != live.end()) changed |= step(id);
+    if (graph.IsLive(id)) changed |= step(id);
   }
   return changed;
 }

@@ -117,10 +117,9 @@ std::optional<std::vector<ValueId>> SequenceTensors(const Graph& graph, ValueId 
 bool Sweep(Graph& graph, const std::function<bool(NodeId)>& step) {
   bool changed = false;
   // Copy the order, because steps change it.
-  std::vector<NodeId> before = graph.order();
+  const std::vector<NodeId> before = graph.order();
   for (const NodeId id : before) {
-    const auto& order = graph.order();
-    if (std::find(order.begin(), order.end(), id) != order.end() && step(id)) changed = true;
+    if (graph.IsLive(id) && step(id)) changed = true;
   }
   return changed;
 }

@@ -138,7 +138,11 @@ TEST(Graph, RefusesToRemoveWhatIsRead) {
   EXPECT_EQ(UserErrorOf([&] { graph.RemoveNode(graph.FindNode("add")); }),
             "node 'add' cannot be removed: 'b' is still read");
   graph.ReplaceUses(graph.FindValue("b"), graph.FindValue("x"));
-  graph.RemoveNode(graph.FindNode("add"));
+  const NodeId add = graph.FindNode("add");
+  EXPECT_TRUE(graph.IsLive(add));
+  graph.RemoveNode(add);
+  EXPECT_FALSE(graph.IsLive(add));
+  EXPECT_FALSE(graph.IsLive(kNoNode));
   graph.RemoveNode(graph.FindNode("relu"));
   graph.RemoveConstant(graph.FindValue("w"));
   Verify(graph);
