@@ -7,6 +7,7 @@ std::vector<Target> AllTargets() {
           {"graph_text", FuzzGraphText},
           {"journal", FuzzJournal},
           {"onnx", FuzzOnnx},
+          {"onnx_external", FuzzOnnxExternal},
           {"partition_rules", FuzzPartitionRules},
           {"samples", FuzzSamples},
           {"strategy", FuzzStrategy}};

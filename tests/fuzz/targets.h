@@ -13,6 +13,7 @@ void FuzzGraphFiles(std::string_view bytes);
 void FuzzGraphText(std::string_view bytes);
 void FuzzJournal(std::string_view bytes);
 void FuzzOnnx(std::string_view bytes);
+void FuzzOnnxExternal(std::string_view bytes);
 void FuzzPartitionRules(std::string_view bytes);
 void FuzzSamples(std::string_view bytes);
 void FuzzStrategy(std::string_view bytes);
