@@ -14,6 +14,7 @@
 #include "compiler/codegen/onnx/lower.h"
 #include "compiler/codegen/onnx/raise.h"
 #include "compiler/codegen/onnx/schema.h"
+#include "compiler/codegen/onnx/scope.h"
 #include "compiler/codegen/onnx/widen.h"
 #include "compiler/ir/sample_axes.h"
 
@@ -34,8 +35,12 @@ void WriteTensor(const Tensor& tensor, onnx::TensorProto& proto) {
   proto.set_raw_data(bytes.data(), bytes.size());
 }
 
+void WriteGraph(const Graph& graph, std::int64_t opset, const detail::Scope* outer,
+                onnx::GraphProto& proto);
+
 struct AttrWriter {
-  const detail::OutNode& node;
+  std::int64_t opset;
+  const detail::Scope& around;  ///< of graphs in the attribute
   onnx::AttributeProto& proto;
 
   void operator()(std::int64_t value) const {
@@ -70,11 +75,19 @@ struct AttrWriter {
     proto.set_type(onnx::AttributeProto::TENSORS);
     for (const TensorPtr& value : list) WriteTensor(*value, *proto.add_tensors());
   }
-  void operator()(const GraphPtr& /*graph*/) const {
-    node.Reject("nested graphs are not written yet");
+  void operator()(const GraphPtr& graph) const {
+    proto.set_type(onnx::AttributeProto::GRAPH);
+    WriteNested(*graph, *proto.mutable_g());
   }
-  void operator()(const std::vector<GraphPtr>& /*graphs*/) const {
-    node.Reject("nested graphs are not written yet");
+  void operator()(const std::vector<GraphPtr>& graphs) const {
+    proto.set_type(onnx::AttributeProto::GRAPHS);
+    for (const GraphPtr& graph : graphs) WriteNested(*graph, *proto.add_graphs());
+  }
+
+ private:
+  void WriteNested(const Graph& graph, onnx::GraphProto& written) const {
+    WriteGraph(detail::ForScope(graph, around), opset, &around, written);
+    if (written.name().empty()) written.set_name(proto.name());
   }
 };
 
@@ -104,8 +117,9 @@ void WriteValue(const Graph& graph, ValueId id, onnx::ValueInfoProto& proto) {
 
 class GraphWriter {
  public:
-  GraphWriter(const Graph& graph, std::int64_t opset, onnx::GraphProto& proto)
-      : graph_(graph), opset_(opset), proto_(proto) {}
+  GraphWriter(const Graph& graph, std::int64_t opset, const detail::Scope* outer,
+              onnx::GraphProto& proto)
+      : graph_(graph), opset_(opset), scope_{graph, outer}, proto_(proto) {}
 
   void Run() {
     proto_.set_name(graph_.name());
@@ -142,8 +156,9 @@ class GraphWriter {
     for (const auto& [name, attr] : node.attrs) {
       onnx::AttributeProto& attribute = *written.add_attribute();
       attribute.set_name(name);
-      std::visit(AttrWriter{node, attribute}, attr);
+      std::visit(AttrWriter{opset_, scope_, attribute}, attr);
     }
+    for (const ValueId captured : node.node().captures) read_.insert(graph_.value(captured).name);
     for (const ValueId made : node.node().outputs) {
       if (made == kNoValue || graph_.IsOutput(made)) continue;
       if (graph_.type(made).dtype != DType::kUndefined) {
@@ -174,9 +189,15 @@ class GraphWriter {
 
   const Graph& graph_;
   std::int64_t opset_;
+  detail::Scope scope_;
   onnx::GraphProto& proto_;
   std::set<std::string> read_;
 };
+
+void WriteGraph(const Graph& graph, std::int64_t opset, const detail::Scope* outer,
+                onnx::GraphProto& proto) {
+  GraphWriter(graph, opset, outer, proto).Run();
+}
 
 std::string MetadataOr(const Graph& graph, const std::string& key, const std::string& otherwise) {
   const auto it = graph.metadata().find(key);
@@ -217,7 +238,7 @@ std::string ExportOnnxBytes(const Graph& graph, const ExportOptions& options) {
   set.set_domain("");
   set.set_version(options.opset);
   WriteMetadata(written, model);
-  GraphWriter(written, options.opset, *model.mutable_graph()).Run();
+  WriteGraph(written, options.opset, nullptr, *model.mutable_graph());
   if (model.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw UserError("the model has " + std::to_string(model.ByteSizeLong()) +
                     " bytes; ONNX files hold less than 2 GiB");

@@ -30,13 +30,14 @@ struct ExportOptions {
 /// Split, Squeeze, TopK and Unsqueeze have attributes for inputs that are constants; in a newer
 /// one, reductions and DFT have inputs for attributes. Checks every node against the signature that
 /// the set gives its operator. The IR version is the one that came with the set. Metadata becomes
-/// model properties, except "onnx." keys. ImportOnnxBytes of the result gives the same graph (with
-/// opset 17 and kKeep, up to metadata and layouts).
+/// model properties, except "onnx." keys. Nested graphs are written with their nodes; their own
+/// values and nodes get other names where a graph around them has the same. ImportOnnxBytes of the
+/// result gives the same graph (with opset 17 and kKeep, up to metadata and layouts, and names in
+/// nested graphs).
 ///
 /// Throws UserError, which names the node, if the chosen set cannot express a node; also for
-/// operators of domain "msc" (export before fusing), nested graphs, an opset out of range, and a
-/// model of 2 GiB or more. Source: ONNX IR specification, version 13, and the onnx package's table
-/// of versions.
+/// operators of domain "msc" (export before fusing), an opset out of range, and a model of 2 GiB or
+/// more. Source: ONNX IR specification, version 13, and the onnx package's table of versions.
 [[nodiscard]] std::string ExportOnnxBytes(const Graph& graph, const ExportOptions& options = {});
 /// Writes the model with WriteFileAtomic. Throws SystemError if it cannot; never leaves a partial
 /// file.

@@ -282,6 +282,10 @@ void LowerRoiAlign(OutNode& node) {
   node.attrs.erase("coordinate_transformation_mode");
 }
 
+void RejectBatches(OutNode& node) {
+  node.Reject("before set 9 it has a batch of sequences");
+}
+
 struct LowerRule {
   std::string_view op;
   std::int64_t below;
@@ -289,7 +293,7 @@ struct LowerRule {
 };
 
 constexpr std::int64_t kEverySet = 1000;
-constexpr std::array<LowerRule, 41> kRules = {{
+constexpr std::array<LowerRule, 42> kRules = {{
     {"Clip", 11, LowerClip},
     {"DFT", 20, LowerDft},
     {"DequantizeLinear", 13, LowerQuantize},
@@ -321,6 +325,7 @@ constexpr std::array<LowerRule, 41> kRules = {{
     {"Resize", 13, LowerResize},
     {"RoiAlign", 16, LowerRoiAlign},
     {"STFT", kEverySet, WriteOnesided},
+    {"Scan", 9, RejectBatches},
     {"ScatterElements", 18, RejectExtremes},
     {"ScatterND", 18, RejectExtremes},
     {"Slice", 10, LowerSlice},

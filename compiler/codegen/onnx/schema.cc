@@ -1,6 +1,7 @@
 #include "compiler/codegen/onnx/schema.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <string>
@@ -56,6 +57,41 @@ void CheckGiven(const OutNode& node, const Parameters& formal,
   }
 }
 
+struct ContainerRule {
+  std::string_view op;
+  std::int64_t sequences;  ///< first set that takes sequences
+  std::int64_t optionals;  ///< first set that takes optionals
+};
+
+/// Operators for tensors that take other values since a later set than their first.
+constexpr std::array<ContainerRule, 5> kContainerRules = {{
+    {"Identity", 14, 16},
+    {"If", 13, 16},
+    {"Loop", 13, 16},
+    {"OptionalGetElement", 18, 15},
+    {"OptionalHasElement", 18, 15},
+}};
+
+/// Checks that the set's form of the operator takes sequences and optionals.
+void CheckContainers(const OutNode& node) {
+  const auto rule = std::find_if(kContainerRules.begin(), kContainerRules.end(),
+                                 [&](const ContainerRule& one) { return one.op == node.op; });
+  if (rule == kContainerRules.end()) return;
+  const auto check = [&](const std::vector<ValueId>& values) {
+    for (const ValueId id : values) {
+      if (id == kNoValue) continue;
+      const Container container = node.graph.type(id).container;
+      if (container == Container::kTensor) continue;
+      const bool sequence = container == Container::kSequence;
+      if (node.opset >= (sequence ? rule->sequences : rule->optionals)) continue;
+      node.Reject("'" + node.graph.value(id).name + "' cannot be " +
+                  (sequence ? "a sequence" : "optional") + " there");
+    }
+  };
+  check(node.node().inputs);
+  check(node.node().outputs);
+}
+
 /// Checks element types. `types` collects the type of each type parameter of the signature.
 void CheckTypes(const OutNode& node, const Parameters& formal,
                 const std::vector<std::string>& names, std::map<std::string, DType>& types) {
@@ -89,6 +125,7 @@ void CheckSchema(OutNode& node) {
   CheckCount(node, "outputs", node.outputs.size(), form->least_outputs, form->most_outputs);
   CheckGiven(node, form->inputs, node.inputs);
   CheckGiven(node, form->outputs, node.outputs);
+  CheckContainers(node);
   std::map<std::string, DType> types;
   CheckTypes(node, form->inputs, node.inputs, types);
   CheckTypes(node, form->outputs, node.outputs, types);

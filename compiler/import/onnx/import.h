@@ -52,9 +52,10 @@ struct ImportOptions {
 /// ListedOpset of operator_sets.h, that has changed none of its operators. The graph uses operator
 /// set 17; other forms are converted, or rejected if set 17 cannot express them. `Constant` nodes
 /// become constants, `Dropout` becomes `Identity`. Functions of the model are inlined. Of an `If`
-/// whose condition follows from known sizes and constants, the branch that runs is read; else both,
-/// whose outputs must have one type, run and `Where` chooses. Nodes are in topological order, and
-/// in the order of the file where possible; unnamed ones are named by operator and position
+/// whose condition follows from known sizes and constants, the branch that runs is read. Of
+/// another, whose branches give tensors of the same types and sizes, both run and `Where` chooses;
+/// else the node is kept with its branches as nested graphs. Nodes are in topological order, and in
+/// the order of the file where possible; unnamed ones are named by operator and position
 /// ("Conv_12"). Types are inferred and the graph is verified. Initializers that are also graph
 /// inputs become constants. Metadata: "onnx.ir_version", "onnx.opset", "onnx.producer_name",
 /// "onnx.producer_version", "onnx.domain", "onnx.model_version", and the model's own properties

@@ -64,7 +64,8 @@ class Renamer {
 }  // namespace
 
 void ValueNames::TakeAll(const onnx::GraphProto& graph) {
-  ForEachLocal(graph, [this](const std::string& name) { taken_.insert(name); });
+  // SSA: a graph defines a name once, so two definitions are of two graphs.
+  ForEachLocal(graph, [this](const std::string& name) { Take(name); });
   for (const auto& node : graph.node()) {
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_g()) TakeAll(attribute.g());
@@ -73,9 +74,14 @@ void ValueNames::TakeAll(const onnx::GraphProto& graph) {
   }
 }
 
+bool ValueNames::IsShared(const std::string& name) const {
+  const auto it = taken_.find(name);
+  return it != taken_.end() && it->second > 1;
+}
+
 std::string ValueNames::Fresh(const std::string& stem) {
   std::string name = stem;
-  for (int i = 1; !taken_.insert(name).second; ++i) name = stem + "_" + std::to_string(i);
+  for (int i = 1; !taken_.emplace(name, 1).second; ++i) name = stem + "_" + std::to_string(i);
   return name;
 }
 
@@ -86,7 +92,7 @@ void RenameNode(const Renames& renames, onnx::NodeProto& node) {
 Renames MakeNamesUnique(const std::string& prefix, ValueNames& names, onnx::GraphProto& graph) {
   Renames renames;
   ForEachLocal(graph, [&](const std::string& name) {
-    if (!name.empty() && !renames.contains(name)) {
+    if (!name.empty() && names.IsShared(name) && !renames.contains(name)) {
       renames.emplace(name, names.Fresh(prefix + "." + name));
     }
   });

@@ -158,11 +158,44 @@ std::vector<SetCase> NewerForms() {
   return cases;
 }
 
+/// Operators with nested graphs, whose names are those of graphs around them.
+std::vector<SetCase> NestedForms() {
+  const std::vector<std::pair<std::string, std::string>> texts = {
+      {"BranchesOfOneSize",
+       "graph g {\n input %p : bool[]\n input %x : f32[2]\n const %w : f32[2] = [2, 3]\n %a = "
+       "Mul(%x, %w) @a\n %y = If(%p) @if {\n then_branch = graph yes { captured %a %b = Relu(%a) "
+       "@a : f32[2] output %b },\n else_branch = graph no { captured %w const %x : f32[2] = [1, 5] "
+       "%y = "
+       "Add(%x, %w) : f32[2] output %y }\n }\n output %y\n}"},
+      {"LoopWithRows",
+       "graph g {\n input %x : f32[2]\n const %n : i64[] = [3]\n const %c : bool[] = [true]\n %y, "
+       "%rows = Loop(%n, %c, %x) @loop {\n body = graph step { captured %x input %i : i64[] input "
+       "%c : bool[] input %s : f32[2] %d = Identity(%c) : bool[] %t = Add(%s, %x) : f32[2] %r = "
+       "Mul(%t, %t) : f32[2] output "
+       "%d, %t, %r }\n }\n output %y\n output %rows\n}"},
+      {"ScanWithABranchInside",
+       "graph g {\n input %s : f32[2]\n input %x : f32[3,2]\n %y, %rows = Scan(%s, %x) {\n "
+       "num_scan_inputs = 1,\n body = graph step { input %s : f32[2] input %x : f32[2] %t = "
+       "Add(%s, %x) : f32[2] const %z : f32[] = [0] %m = ReduceSum(%t) {keepdims = 0} %p = "
+       "Greater(%m, %z) "
+       "%r = If(%p) { then_branch = graph a { captured %t %s = Relu(%t) : f32[2] output %s }, "
+       "else_branch = "
+       "graph b { captured %x %r = Neg(%x) : f32[2] output %r } } : f32[2] output %t, %r }\n }\n "
+       "output "
+       "%y\n "
+       "output %rows\n}"},
+  };
+  std::vector<SetCase> cases;
+  for (const auto& [label, text] : texts) cases.push_back(FromText(label, text));
+  return cases;
+}
+
 }  // namespace
 
 std::vector<SetCase> OtherForms() {
   std::vector<SetCase> cases = OlderForms();
   for (SetCase& one : NewerForms()) cases.push_back(std::move(one));
+  for (SetCase& one : NestedForms()) cases.push_back(std::move(one));
   return cases;
 }
 
