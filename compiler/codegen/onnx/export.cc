@@ -112,6 +112,8 @@ void WriteType(const ValueType& type, onnx::TypeProto& proto) {
 
 void WriteValue(const Graph& graph, ValueId id, onnx::ValueInfoProto& proto) {
   proto.set_name(graph.value(id).name);
+  // Readers infer a type that is absent, and refuse one without a type of elements.
+  if (graph.type(id).dtype == DType::kUndefined) return;
   WriteType(graph.type(id), *proto.mutable_type());
 }
 
@@ -161,9 +163,8 @@ class GraphWriter {
     for (const ValueId captured : node.node().captures) read_.insert(graph_.value(captured).name);
     for (const ValueId made : node.node().outputs) {
       if (made == kNoValue || graph_.IsOutput(made)) continue;
-      if (graph_.type(made).dtype != DType::kUndefined) {
-        WriteValue(graph_, made, *proto_.add_value_info());
-      }
+      if (graph_.type(made).dtype == DType::kUndefined) continue;
+      WriteValue(graph_, made, *proto_.add_value_info());
     }
   }
 

@@ -17,7 +17,8 @@ struct Scope {
 };
 
 /// Returns the nested graph as ONNX has it: its own values and nodes have other names than those of
-/// the graphs around it, and values have types that follow from those that it captures.
+/// the graphs around it, values have the types that follow from those that it captures, and its
+/// outputs are different values that its nodes make.
 [[nodiscard]] Graph ForScope(const Graph& nested, const Scope& around);
 
 }  // namespace msc::detail

@@ -354,6 +354,118 @@ TEST(OnnxExport, WritesAnLstmOfEverySet) {
   }
 }
 
+// --- nested graphs -------------------------------------------------------------------------------
+
+// Names in nested graphs repeat those around them, which ONNX forbids; bodies return inputs, values
+// of outer graphs and constants as they are, and one value twice, which ONNX Runtime forbids. %two
+// is read by nested graphs alone, and the Clip needs a constant at each place.
+constexpr const char* kNested = R"(graph main {
+  input %x : f32[2,3]
+  const %count : i64[] = [3]
+  const %go : bool[] = [true]
+  const %two : f32[] = [2]
+  const %low : f32[] = [-1]
+  %w = Neg(%x)
+  %last, %each, %same = Loop(%count, %go, %x) @loop {body = graph b {
+    input %i : i64[]
+    input %go : bool[]
+    input %v : f32[2,3]
+    captured %w : f32[2,3]
+    captured %two : f32[]
+    captured %low : f32[]
+    const %one : i64[] = [1]
+    %first = Less(%i, %one)
+    %h = Mul(%v, %two)
+    %t = If(%first) @pick {
+      then_branch = graph t {
+        captured %low : f32[]
+        captured %h : f32[2,3]
+        %x = Clip(%h, %low) @clip
+        output %x
+      },
+      else_branch = graph e { captured %w : f32[2,3] output %w }
+    }
+    %x = Add(%t, %h)
+    output %go
+    output %x
+    output %x
+    output %one
+  }}
+  %c = Clip(%last, %low) @clip
+  %picked = If(%go) @outer {
+    then_branch = graph t { captured %x : f32[2,3] output %x },
+    else_branch = graph e { captured %c : f32[2,3] output %c }
+  }
+  output %c
+  output %each
+  output %same
+  output %picked
+})";
+
+Graph NestedGraph() {
+  Graph graph = ParseGraph(kNested);
+  InferTypes(graph);
+  return graph;
+}
+
+TEST(OnnxExport, WritesNestedGraphs) {
+  const Graph graph = NestedGraph();
+  const std::vector<Tensor> inputs = {RandomTensor({2, 3})};
+  const std::vector<Tensor> expected = Interpret(graph, inputs);
+  for (const std::int64_t opset : {11, 13, 17, 21, 27}) {
+    const Graph back = ImportOnnxBytes(ExportOnnxBytes(graph, {.opset = opset}));
+    EXPECT_NE(back.FindNode("loop"), kNoNode);
+    EXPECT_EQ(Interpret(back, inputs), expected) << "set " << opset;
+  }
+}
+
+TEST(OnnxExport, WritesNestedGraphsAsOnnxRuntimeReadsThem) {
+  if (const std::string absence = OrtAbsence(); !absence.empty()) GTEST_SKIP() << absence;
+  const Graph graph = NestedGraph();
+  const std::vector<Tensor> inputs = {RandomTensor({2, 3})};
+  const std::vector<Tensor> expected = Interpret(graph, inputs);
+  for (const std::int64_t opset : {11, 13, 17, 21}) {
+    OrtSession session(ExportOnnxBytes(graph, {.opset = opset}), 1);
+    const std::vector<Tensor> outputs = session.Run(inputs);
+    ASSERT_EQ(outputs.size(), expected.size());
+    for (const std::size_t i : {0, 1, 3}) {
+      EXPECT_LT(LargestDifference(outputs[i], expected[i]), 1e-6) << "set " << opset;
+    }
+    EXPECT_EQ(outputs[2], expected[2]) << "set " << opset;
+  }
+}
+
+TEST(OnnxExport, NamesANodeOfANestedGraphThatASetLacks) {
+  const Graph graph = ParseGraph(R"(graph g {
+    input %c : bool[]
+    input %x : f32[2]
+    %y = If(%c) {
+      then_branch = graph t { captured %x : f32[2] %a = HardSwish(%x) @swish output %a },
+      else_branch = graph e { captured %x : f32[2] %a = Relu(%x) output %a }
+    }
+    output %y
+  })");
+  EXPECT_EQ(ErrorOf(graph, {.opset = 13}),
+            "node 'swish' (HardSwish) cannot be exported at operator set 13: the operator does not "
+            "exist there");
+  EXPECT_EQ(ErrorOf(graph, {.opset = 14}), "no error");
+}
+
+TEST(OnnxExport, RefusesOptionalsOfControlFlowBeforeSet16) {
+  const Graph graph = ParseGraph(R"(graph g {
+    input %c : bool[]
+    input %x : opt(f32[2])
+    %y = If(%c) @if {
+      then_branch = graph t { captured %x : opt(f32[2]) %a = Identity(%x) output %a },
+      else_branch = graph e { captured %x : opt(f32[2]) %b = Identity(%x) output %b }
+    } : opt(f32[2])
+    output %y
+  })");
+  EXPECT_EQ(ErrorOf(graph, {.opset = 15}),
+            "node 'if' (If) cannot be exported at operator set 15: 'y' cannot be optional there");
+  EXPECT_EQ(ErrorOf(graph, {.opset = 16}), "no error");
+}
+
 // --- files ---------------------------------------------------------------------------------------
 
 TEST(OnnxExport, LeavesNoFileWhereItCannotWrite) {
