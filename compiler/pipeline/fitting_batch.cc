@@ -11,7 +11,7 @@
 namespace msc {
 namespace {
 
-constexpr double kMostBytes = 256.0 * (1U << 20U);
+constexpr double kMostBytes = 32.0 * (1U << 20U);
 
 /// Returns about how many bytes a run on `inputs` takes: outputs of `graph` are held twice, in the
 /// arena and by the caller, and at least two other values at once. 0 if shapes are not known.

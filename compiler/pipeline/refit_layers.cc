@@ -7,6 +7,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/cached_activations.h"
+#include "compiler/pipeline/fitting_batch.h"
 #include "compiler/pipeline/kept_rows.h"
 
 namespace msc {
@@ -76,10 +77,14 @@ void CacheInFrontOf(const LayerRefit& refit, std::span<const LayerFit> layers, c
   cached.Cache(graph, names);
 }
 
-void KeepWanted(const LayerRefit& refit, std::span<const LayerFit> fits,
-                CachedActivations& original, Wanted& wanted) {
+std::vector<std::string> TargetsOf(std::span<const LayerFit> fits) {
   std::vector<std::string> names;
   for (const LayerFit& fit : fits) names.push_back(fit.target);
+  return names;
+}
+
+void KeepWanted(const LayerRefit& refit, std::span<const LayerFit> fits,
+                CachedActivations& original, Wanted& wanted) {
   wanted.rows.Start(fits.size());
   wanted.dims.assign(fits.size(), {});
   const auto observe = [&](std::int64_t first, std::span<const Tensor> values) {
@@ -90,7 +95,7 @@ void KeepWanted(const LayerRefit& refit, std::span<const LayerFit> fits,
       wanted.rows.Add(i, refit.wanted(fits[i], std::move(rows)));
     }
   };
-  original.Observe(refit.original, names, observe);
+  original.Observe(refit.original, TargetsOf(fits), observe);
 }
 
 /// Returns the sizes of a layer's output for a batch of its input, which may have fewer samples
@@ -139,8 +144,14 @@ std::vector<LinearMoments> Moments(const LayerRefit& refit, const LayerFit& fit,
 
 void RefitLayers(const LayerRefit& refit, std::span<const LayerFit> layers,
                  const std::function<void(double)>& progress) {
-  CachedActivations original(refit.samples, refit.run, refit.registry);
-  CachedActivations changed(refit.samples, refit.run, refit.registry);
+  // All runs have the same batches, by which wanted outputs are found again. The first layers have
+  // the largest outputs.
+  CalibrationRun run = refit.run;
+  run.batch = FittingBatch(refit.original,
+                           TargetsOf(layers.first(layers.empty() ? 0 : refit.together(layers))),
+                           refit.samples, run.batch);
+  CachedActivations original(refit.samples, run, refit.registry);
+  CachedActivations changed(refit.samples, run, refit.registry);
   Wanted wanted;  // of `kept` layers from `start` on
   std::size_t start = 0;
   std::size_t kept = 0;

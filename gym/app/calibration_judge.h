@@ -10,7 +10,7 @@
 #include "compiler/pipeline/observe.h"
 #include "compiler/strategy/strategy.h"
 #include "compiler/targets/target.h"
-#include "gym/app/samples.h"
+#include "gym/app/test_judge.h"
 
 namespace msc::gym {
 

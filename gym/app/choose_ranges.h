@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gym/app/samples.h"
+#include "gym/app/test_judge.h"
 
 namespace msc::gym {
 

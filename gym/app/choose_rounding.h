@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cost/quality/guard.h"
-#include "gym/app/samples.h"
+#include "gym/app/test_judge.h"
 
 namespace msc::gym {
 

@@ -21,6 +21,7 @@
 #include "envs/quantize/quantize_config.h"
 #include "gym/app/fastest_target.h"
 #include "gym/app/limits.h"
+#include "gym/app/test_judge.h"
 #include "gym/search/calibration.h"
 #include "gym/search/losses.h"
 #include "gym/search/model.h"

@@ -31,6 +31,7 @@
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
 #include "gym/app/summary.h"
+#include "gym/app/test_judge.h"
 #include "gym/console/progress_line.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"

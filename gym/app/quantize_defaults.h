@@ -13,6 +13,7 @@
 #include "gym/app/choose_rounding.h"
 #include "gym/app/keep_float.h"
 #include "gym/app/samples.h"
+#include "gym/app/test_judge.h"
 
 namespace msc::gym {
 

@@ -10,8 +10,8 @@
 #include "gym/app/choose_ranges.h"
 #include "gym/app/choose_rounding.h"
 #include "gym/app/keep_float.h"
-#include "gym/app/samples.h"
 #include "gym/app/summary.h"
+#include "gym/app/test_judge.h"
 
 namespace msc::gym {
 

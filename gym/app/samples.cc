@@ -25,6 +25,7 @@
 #include "cost/quality/quality.h"
 #include "gym/app/limits.h"
 #include "gym/app/options.h"
+#include "gym/app/test_metrics.h"
 #include "gym/search/model.h"
 #include "gym/search/sample_layout.h"
 
@@ -40,21 +41,6 @@ cost::DataConfig Named(const cost::DataConfig& form, const std::string& images,
   return data;
 }
 
-/// Returns whether two outputs have rows of one size.
-bool SameRows(const Tensor& a, const Tensor& b) {
-  return std::equal(a.dims().begin() + 1, a.dims().end(), b.dims().begin() + 1, b.dims().end());
-}
-
-/// Returns one tensor for each output, [N, ...], of batches of all outputs; of those whose sizes
-/// are those of the first one.
-std::vector<Tensor> JoinFirstSize(const std::vector<std::vector<Tensor>>& batches) {
-  std::vector<std::vector<Tensor>> same;
-  for (const std::vector<Tensor>& batch : batches) {
-    if (std::equal(batch.begin(), batch.end(), batches[0].begin(), SameRows)) same.push_back(batch);
-  }
-  return JoinBatches(same);
-}
-
 /// Throws UserError unless labels, if there are any, are one class of the model for each sample.
 void RequireClassNumbers(const cost::DatasetSamples& samples, const Graph& graph) {
   if (!samples.all_labels().empty() && samples.labels().empty()) {
@@ -63,12 +49,6 @@ void RequireClassNumbers(const cost::DatasetSamples& samples, const Graph& graph
                     "be others");
   }
   samples.CheckLabels(ClassesOf(graph));
-}
-
-std::vector<std::string> OutputNames(const Graph& graph) {
-  std::vector<std::string> names;
-  for (const ValueId id : graph.outputs()) names.push_back(graph.value(id).name);
-  return names;
 }
 
 /// Prints what samples look like on stderr.
@@ -358,89 +338,6 @@ TestSamples OpenTest(const SampleOptions& options, const Graph& graph) {
                              options.test_samples);
   PrintSummary("test", *samples);
   return WithLabels(std::move(samples));
-}
-
-TestJudge::TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
-                     const TargetRegistry& targets, const JudgeOptions& options)
-    : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
-  // One size for all models, since their outputs are compared batch by batch.
-  run_.batch = FittingBatch(before, OutputNames(before), *test_.source, 64);
-  layout_ = LayoutOf(before);
-  wanted_ = Outputs(before);
-  const std::vector<Tensor> wanted = JoinFirstSize(wanted_);
-  forms_ = cost::ChooseForms(before, wanted, options.outputs);
-  cost::BoundLabels bound = cost::BindLabels(test_.all_labels, forms_, wanted);
-  labels_ = std::move(bound.outputs);
-  test_.all_labels = {};
-  for (const std::string& note : bound.notes) std::fprintf(stderr, "%s\n", note.c_str());
-  if (!options.limits.empty()) {
-    std::vector<std::string> losses = cost::LossNames(forms_, wanted, {.labels = labels_});
-    for (const std::string& metric : NamesOf(options.metrics)) losses.push_back(metric);
-    CheckLimits(options.limits, losses);
-  }
-  if (options.metrics.empty()) return;
-  const std::int64_t count = test_.source->count();
-  if (test_.source->GroupEnd(0) < count) {
-    throw UserError("--metric needs test samples of one size");
-  }
-  metrics_ = std::make_unique<TestMetrics>(
-      options.metrics,
-      cost::SampleSet{.inputs = test_.source->Read(0, count), .labels = test_.labels}, before,
-      wanted, run_.threads);
-}
-
-TestJudge::Batches TestJudge::Outputs(const Graph& graph) const {
-  Batches batches;
-  ++passes_;
-  const SampleLayout layout = LayoutOf(graph);
-  ObserveValues(graph, OutputNames(graph), *test_.source, run_, targets_,
-                [&](std::int64_t /*first*/, std::span<const Tensor> values) {
-                  batches.push_back(RowsOfOutputs(layout, {values.begin(), values.end()}));
-                });
-  return batches;
-}
-
-cost::Quality TestJudge::Judge(const Graph& after) const {
-  const Judged judged = Look(after).judged;
-  if (!judged.failure.empty()) throw UserError("the compressed model: " + judged.failure);
-  return judged.quality;
-}
-
-LookedAt TestJudge::Look(const Graph& after) const {
-  return Compare(Outputs(after));
-}
-
-LookedAt TestJudge::Look(const ModelCall& call) const {
-  Batches got;
-  ++passes_;
-  std::int64_t first = 0;
-  for (const std::vector<Tensor>& wanted : wanted_) {
-    const std::int64_t rows = wanted.at(0).dims().at(0);
-    got.push_back(
-        RowsOfOutputs(layout_, call(InputsOfRows(layout_, test_.source->Read(first, rows)))));
-    first += rows;
-  }
-  return Compare(got);
-}
-
-LookedAt TestJudge::Compare(const Batches& got) const {
-  cost::QualityMeter meter(forms_);
-  LookedAt looked;
-  std::int64_t first = 0;
-  for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    const std::int64_t rows = wanted_[i].at(0).dims().at(0);
-    const cost::LabelRows labels{.labels = labels_, .first = first};
-    if (const auto failure = meter.Add(wanted_[i], got.at(i), labels)) {
-      looked.judged.failure = failure->detail;
-      looked.inputs = InputsOfRows(layout_, test_.source->Read(first, rows));
-      looked.outputs = got[i];
-      return looked;
-    }
-    first += rows;
-  }
-  looked.judged.quality = meter.Total();
-  if (metrics_) looked.judged.quality.metrics = metrics_->Measure(JoinBatches(got));
-  return looked;
 }
 
 }  // namespace msc::gym

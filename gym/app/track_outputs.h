@@ -12,6 +12,7 @@
 #include "cost/track/stage.h"
 #include "gym/app/limits.h"
 #include "gym/app/samples.h"
+#include "gym/app/test_judge.h"
 #include "gym/console/progress_line.h"
 
 namespace msc::gym {
