@@ -7,6 +7,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "compiler/base/error.h"
+#include "compiler/import/onnx/sparse_tensor.h"
 #include "compiler/import/onnx/tensor_proto.h"
 #include "compiler/import/onnx/text.h"
 
@@ -59,13 +60,16 @@ Attr ReadAttribute(const onnx::AttributeProto& proto, const std::string& what,
         tensors.push_back(ReadTensor(tensor, what, options));
       return tensors;
     }
+    case onnx::AttributeProto::SPARSE_TENSOR:
+      return Shared(ReadSparseTensor(proto.sparse_tensor(), what, options));
     case onnx::AttributeProto::GRAPH:
     case onnx::AttributeProto::GRAPHS:
       throw UserError(what + " is a nested graph, which import does not read yet");
     case onnx::AttributeProto::UNDEFINED:
       throw UserError(what + " does not say its type");
     default:
-      throw UserError(what + " is of a kind that is not supported (sparse tensor or type)");
+      throw UserError(what +
+                      " is of a kind that is not supported (types, or a list of sparse tensors)");
   }
 }
 
@@ -75,7 +79,7 @@ TensorPtr ReadConstantNode(const onnx::NodeProto& proto, const std::string& what
   const auto& only = proto.attribute(0);
   const std::string place = what + ": attribute " + QuoteForeign(only.name());
   Attr attr = ReadAttribute(only, place, options);
-  if (only.name() == "value") {
+  if (only.name() == "value" || only.name() == "sparse_value") {
     if (const auto* tensor = std::get_if<TensorPtr>(&attr)) return *tensor;
   } else if (only.name() == "value_float") {
     if (const auto* value = std::get_if<float>(&attr)) {

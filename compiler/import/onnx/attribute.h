@@ -14,7 +14,8 @@ class NodeProto;
 namespace msc::detail {
 
 /// Converts an attribute. `what` names node and attribute in messages. Throws UserError for
-/// unsupported kinds: nested graphs, sparse tensors, types, references to attributes of a function.
+/// unsupported kinds: nested graphs, lists of sparse tensors, types, references to attributes of a
+/// function.
 [[nodiscard]] Attr ReadAttribute(const onnx::AttributeProto& proto, const std::string& what,
                                  const SourceOptions& options);
 

@@ -18,11 +18,18 @@ void CheckTensor(const onnx::TensorProto& tensor, ExternalChecksums& sums) {
   }
 }
 
+void CheckTensor(const onnx::SparseTensorProto& tensor, ExternalChecksums& sums) {
+  CheckTensor(tensor.values(), sums);
+  CheckTensor(tensor.indices(), sums);
+}
+
 void CheckGraph(const onnx::GraphProto& graph, ExternalChecksums& sums) {
   for (const auto& tensor : graph.initializer()) CheckTensor(tensor, sums);
+  for (const auto& tensor : graph.sparse_initializer()) CheckTensor(tensor, sums);
   for (const auto& node : graph.node()) {
     for (const auto& attribute : node.attribute()) {
       if (attribute.has_t()) CheckTensor(attribute.t(), sums);
+      if (attribute.has_sparse_tensor()) CheckTensor(attribute.sparse_tensor(), sums);
       for (const auto& tensor : attribute.tensors()) CheckTensor(tensor, sums);
       if (attribute.has_g()) CheckGraph(attribute.g(), sums);
       for (const auto& inner : attribute.graphs()) CheckGraph(inner, sums);

@@ -20,6 +20,7 @@
 #include "compiler/import/onnx/reads.h"
 #include "compiler/import/onnx/rename.h"
 #include "compiler/import/onnx/small_values.h"
+#include "compiler/import/onnx/sparse_tensor.h"
 #include "compiler/import/onnx/tensor_proto.h"
 #include "compiler/import/onnx/text.h"
 
@@ -268,10 +269,9 @@ void GraphReader::CheckSizes(const onnx::GraphProto& proto) {
   };
   state_.nodes += static_cast<std::uint64_t>(proto.node_size());
   check("nodes", state_.nodes, limits.nodes);
-  check("initializers", static_cast<std::uint64_t>(proto.initializer_size()), limits.initializers);
-  if (proto.sparse_initializer_size() > 0) {
-    throw UserError("has sparse initializers, which are not supported");
-  }
+  const auto initializers = static_cast<std::uint64_t>(proto.initializer_size());
+  const auto sparse = static_cast<std::uint64_t>(proto.sparse_initializer_size());
+  check("initializers", initializers + sparse, limits.initializers);
 }
 
 void GraphReader::AddInitializers(const onnx::GraphProto& proto) {
@@ -282,6 +282,13 @@ void GraphReader::AddInitializers(const onnx::GraphProto& proto) {
     Tensor tensor = ReadTensorProto(initializer, what, options);
     CheckUnseen(initializer.name(), graph_, {});
     graph_.AddConstant(initializer.name(), std::move(tensor));
+  }
+  for (const auto& initializer : proto.sparse_initializer()) {
+    const std::string& name = initializer.values().name();
+    CheckName(name, "initializer", options.limits);
+    Tensor tensor = ReadSparseTensor(initializer, "initializer " + QuoteForeign(name), options);
+    CheckUnseen(name, graph_, {});
+    graph_.AddConstant(name, std::move(tensor));
   }
 }
 

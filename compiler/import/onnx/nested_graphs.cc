@@ -21,6 +21,7 @@ std::set<std::string> ReadsFromOutside(const onnx::GraphProto& graph) {
   std::set<std::string> own;
   for (const auto& input : graph.input()) own.insert(input.name());
   for (const auto& initializer : graph.initializer()) own.insert(initializer.name());
+  for (const auto& sparse : graph.sparse_initializer()) own.insert(sparse.values().name());
   for (const auto& node : graph.node()) own.insert(node.output().begin(), node.output().end());
   std::set<std::string> outside;
   for (const auto& [name, count] : reads) {

@@ -14,6 +14,7 @@ void ForEachLocal(const onnx::GraphProto& graph,
                   const std::function<void(const std::string&)>& visit) {
   for (const auto& input : graph.input()) visit(input.name());
   for (const auto& initializer : graph.initializer()) visit(initializer.name());
+  for (const auto& sparse : graph.sparse_initializer()) visit(sparse.values().name());
   for (const auto& node : graph.node()) {
     for (const std::string& name : node.output()) visit(name);
   }
@@ -38,6 +39,9 @@ class Renamer {
       for (auto& info : *list) Rename(*info.mutable_name());
     }
     for (auto& initializer : *graph.mutable_initializer()) Rename(*initializer.mutable_name());
+    for (auto& sparse : *graph.mutable_sparse_initializer()) {
+      Rename(*sparse.mutable_values()->mutable_name());
+    }
     for (auto& node : *graph.mutable_node()) Rename(node);
   }
 

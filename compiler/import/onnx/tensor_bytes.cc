@@ -11,15 +11,20 @@ constexpr std::uint64_t kAlignment = 64;  // of Tensor
 
 }  // namespace
 
-Tensor TensorBytes::Read(RawPlace place, DType dtype, Dims dims) {
-  // No file needs more, but a function may be called many times.
+void TensorBytes::Count(std::uint64_t bytes) {
+  // No file needs more, but a function may be called many times, and a sparse tensor be mostly
+  // zeros.
   const std::uint64_t limit =
       options_.limits.decoded_factor * model_.size() + options_.limits.decoded_extra;
-  copied_ += place.length;
+  copied_ += bytes;
   if (copied_ > limit) {
     throw UserError("the tensors take more than " + std::to_string(limit) +
                     " bytes in all, for a file of " + std::to_string(model_.size()));
   }
+}
+
+Tensor TensorBytes::Read(RawPlace place, DType dtype, Dims dims) {
+  Count(place.length);
   Tensor tensor(dtype, std::move(dims));
   model_.Read(place.offset, tensor.MutableRaw());
   return tensor;

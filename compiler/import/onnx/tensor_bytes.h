@@ -26,6 +26,9 @@ class TensorBytes {
   TensorBytes(const ByteSource& model, const ImportOptions& options)
       : model_(model), options_(options) {}
 
+  /// Counts bytes of a tensor that takes more memory than the file has of it. Throws UserError for
+  /// more bytes in all than a file of this size may take.
+  void Count(std::uint64_t bytes);
   /// Reads a tensor that has as many bytes as `place`. Throws UserError for more bytes in all than
   /// a file of this size may take, and if the file has become shorter.
   [[nodiscard]] Tensor Read(RawPlace place, DType dtype, Dims dims);

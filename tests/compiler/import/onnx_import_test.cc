@@ -447,9 +447,6 @@ std::vector<Refusal> TensorRefusals() {
        [](auto& m) { AddTensor(m, {1}).set_data_location(onnx::TensorProto::EXTERNAL); },
        "model: initializer 'w' lies in an external file, which is not read here: import the model "
        "by its path"},
-      {"ASparseInitializer", kRelu, 13,
-       [](auto& m) { m.mutable_graph()->add_sparse_initializer(); },
-       "model: has sparse initializers, which are not supported"},
   };
 }
 
