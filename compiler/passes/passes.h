@@ -72,6 +72,13 @@ bool RemoveDeadCode(Graph& graph);
 /// Removes zero initial states of an LSTM.
 bool RemoveIdentities(Graph& graph);
 
+/// Lets nodes behind Transposes work on the values in front of them, where fewer elements are
+/// transposed then: models from frameworks whose channels are the last axis have a Transpose in
+/// front of and behind each Conv. Nodes that compute element by element, Concat, Pad,
+/// QuantizeLinear, DequantizeLinear, reductions, Slice and Softmax move (move_axes.h), with their
+/// constants; what other nodes read is transposed behind them.
+bool MoveTransposes(Graph& graph);
+
 /// Makes the operators of ops/fused.h. A layer chain (see chain.h: Conv, or Gemm or MatMul of a
 /// matrix, with constant weights; bias, residual Add, activation) becomes one msc.Conv or msc.Gemm.
 /// If input and weights are both 8-bit integers, it includes the DequantizeLinear of input, weights

@@ -34,6 +34,7 @@ std::vector<Pass> CanonicalPasses() {
       {"unroll_loops", UnrollLoops},
       {"resolve_sequences", ResolveSequences},
       {"fix_reshape_targets", FixReshapeTargets},
+      {"move_transposes", MoveTransposes},
       {"lift_integer_layers", LiftIntegerLayers},
       {"lift_vector_products", LiftVectorProducts},
       {"recognize_lookups", RecognizeLookups},
