@@ -27,9 +27,8 @@ Expr LoadWide(KernelWriter& writer, const View& view, const Expr& index, int lan
   return kernel::Cast(kernel::Load(buffer, index, {view.dtype, lanes}), {DType::kF32, lanes});
 }
 
-/// Returns the value as [rows, columns]: all axes but the last merged into rows.
-std::optional<View> AsRows(const View& view) {
-  const std::int64_t columns = view.dims.back();
+/// Returns a value of which the last axes have `columns` entries as [rows, columns].
+std::optional<View> AsRows(const View& view, std::int64_t columns) {
   return Reshape(view, {ElementCount(view.dims) / columns, columns});
 }
 
@@ -38,10 +37,10 @@ bool IsLastAxis(std::int64_t axis, std::size_t rank) {
 }
 
 /// Returns the rows that a node reads, with adjacent entries.
-std::optional<View> RowsOf(Lowering& lowering, ValueId value) {
+std::optional<View> RowsOf(Lowering& lowering, ValueId value, std::int64_t columns) {
   const std::size_t rank = lowering.DimsOf(value).size();
-  const std::optional<View> rows = AsRows(lowering.WhereUnit(value, rank - 1, Halo(rank)));
-  return rows ? rows : AsRows(lowering.WhereDense(value));
+  const std::optional<View> rows = AsRows(lowering.WhereUnit(value, rank - 1, Halo(rank)), columns);
+  return rows ? rows : AsRows(lowering.WhereDense(value), columns);
 }
 
 /// Returns the place of `lanes` entries of one row.
@@ -53,17 +52,18 @@ Place InRow(const Expr& row, const Expr& column, int lanes) {
 class InputRows {
  public:
   /// Returns nullopt if the operands of the prologue cannot be viewed as such rows.
-  static std::optional<InputRows> Of(Lowering& lowering, const Group& group) {
+  static std::optional<InputRows> Of(Lowering& lowering, const Group& group, std::int64_t columns) {
     const ValueId x = lowering.node(group.anchor).inputs[0];
     InputRows rows;
     if (group.prologue.empty()) {
-      rows.view_ = RowsOf(lowering, x);
+      rows.view_ = RowsOf(lowering, x, columns);
       return rows.view_ ? std::optional(std::move(rows)) : std::nullopt;
     }
     const Dims dims = lowering.DimsOf(x);
     const View made = Unplaced(lowering.graph().type(x).dtype, dims);
     rows.chain_.emplace(lowering, group.prologue.front(), made, dims.size() - 1);
-    return rows.chain_->Remap(AsRows) ? std::optional(std::move(rows)) : std::nullopt;
+    const auto as_rows = [columns](const View& view) { return AsRows(view, columns); };
+    return rows.chain_->Remap(as_rows) ? std::optional(std::move(rows)) : std::nullopt;
   }
   [[nodiscard]] bool made() const { return chain_.has_value(); }
   /// Returns entries of a row as f32. Appends definitions of values that are used twice to `body`.
@@ -83,11 +83,12 @@ class InputRows {
 
 /// Returns the epilogue for the rows of a group; nullopt if neighbours in the result's rows are not
 /// adjacent, or if an operand of the followers cannot be viewed as such rows.
-std::optional<Epilogue> RowEpilogue(Lowering& lowering, const Group& group) {
+std::optional<Epilogue> RowEpilogue(Lowering& lowering, const Group& group, std::int64_t columns) {
   const ValueId result = ResultOf(lowering.graph(), group);
   const std::size_t rank = lowering.DimsOf(result).size();
   Epilogue epilogue(lowering, group, lowering.Out(result, RowMajor(rank)), rank - 1);
-  if (!epilogue.out().IsUnit(rank - 1) || !epilogue.Remap(AsRows)) return std::nullopt;
+  const auto as_rows = [columns](const View& view) { return AsRows(view, columns); };
+  if (!epilogue.out().IsUnit(rank - 1) || !epilogue.Remap(as_rows)) return std::nullopt;
   return epilogue;
 }
 
@@ -133,8 +134,8 @@ bool LowerSoftmax(Lowering& lowering, const Group& group) {
   const Dims dims = lowering.DimsOf(node.inputs[0]);
   if (dims.empty() || ElementCount(dims) == 0) return false;
   if (!IsLastAxis(AttrOr<std::int64_t>(node, "axis", -1), dims.size())) return false;
-  const std::optional<InputRows> x = InputRows::Of(lowering, group);
-  const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group);
+  const std::optional<InputRows> x = InputRows::Of(lowering, group, dims.back());
+  const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group, dims.back());
   if (!x || !epilogue) return false;
   KernelWriter writer = lowering.Writer("softmax");
   const KeptRow kept(lowering, writer, epilogue->out());
@@ -160,17 +161,30 @@ bool LowerSoftmax(Lowering& lowering, const Group& group) {
   return true;
 }
 
-/// The gain and shift of a LayerNormalization along a row.
+/// What LayerNormalization or InstanceNormalization normalizes, and by what.
 struct RowParameters {
+  std::int64_t columns = 1;  ///< entries that share a mean
+  /// Whether gain and shift have an entry for each channel, and rows are those of the channels of
+  /// all samples. Else they have one for each column.
+  bool by_channel = false;
   std::optional<View> gain;
   std::optional<View> shift;
+
+  /// Returns the number of entries of gain and shift.
+  [[nodiscard]] std::int64_t entries(const Dims& dims) const {
+    return by_channel ? dims[1] : columns;
+  }
 };
 
 /// Returns nullopt if the node has further outputs or unsupported parameters.
-std::optional<RowParameters> ReadLayerNorm(Lowering& lowering, const Node& node) {
+std::optional<RowParameters> ReadParameters(Lowering& lowering, const Node& node) {
   const Dims dims = lowering.DimsOf(node.inputs[0]);
   if (dims.empty() || ElementCount(dims) == 0) return std::nullopt;
-  if (!IsLastAxis(AttrOr<std::int64_t>(node, "axis", -1), dims.size())) return std::nullopt;
+  const bool by_channel = node.op == "InstanceNormalization";
+  if (by_channel && dims.size() < 3) return std::nullopt;
+  if (!by_channel && !IsLastAxis(AttrOr<std::int64_t>(node, "axis", -1), dims.size())) {
+    return std::nullopt;
+  }
   const auto is_none = [](ValueId value) { return value == kNoValue; };
   if (!std::all_of(node.outputs.begin() + 1, node.outputs.end(), is_none)) return std::nullopt;
   const auto is_float = [&](ValueId value) { return IsFloat(lowering.graph(), value); };
@@ -179,24 +193,30 @@ std::optional<RowParameters> ReadLayerNorm(Lowering& lowering, const Node& node)
     if (index >= node.inputs.size() || node.inputs[index] == kNoValue) return std::nullopt;
     return lowering.Where(node.inputs[index]);
   };
-  RowParameters parameters{.gain = vector_of(1), .shift = vector_of(2)};
+  RowParameters parameters{
+      .columns = by_channel ? ElementCount(dims) / (dims[0] * dims[1]) : dims.back(),
+      .by_channel = by_channel,
+      .gain = vector_of(1),
+      .shift = vector_of(2)};
   for (const auto& view : {parameters.gain, parameters.shift}) {
-    const bool fits = !view || (ElementCount(view->dims) == dims.back() && IsDense(*view));
+    const bool fits =
+        !view || (ElementCount(view->dims) == parameters.entries(dims) && IsDense(*view));
     if (!fits) return std::nullopt;
   }
   return parameters;
 }
 
-bool LowerLayerNorm(Lowering& lowering, const Group& group) {
+/// Lowers LayerNormalization and InstanceNormalization.
+bool LowerMoments(Lowering& lowering, const Group& group) {
   const Node& node = lowering.node(group.anchor);
-  const std::optional<RowParameters> parameters = ReadLayerNorm(lowering, node);
+  const std::optional<RowParameters> parameters = ReadParameters(lowering, node);
   if (!parameters) return false;
   const Dims dims = lowering.DimsOf(node.inputs[0]);
-  const std::int64_t columns = dims.back();
-  const std::optional<InputRows> x = InputRows::Of(lowering, group);
-  const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group);
+  const std::int64_t columns = parameters->columns;
+  const std::optional<InputRows> x = InputRows::Of(lowering, group, columns);
+  const std::optional<Epilogue> epilogue = RowEpilogue(lowering, group, columns);
   if (!x || !epilogue) return false;
-  KernelWriter writer = lowering.Writer("layer_norm");
+  KernelWriter writer = lowering.Writer(parameters->by_channel ? "instance_norm" : "layer_norm");
   // Keeps the row if a prologue computes it, so that it is computed once.
   std::optional<KeptRow> kept;
   if (x->made()) kept.emplace(lowering, writer, epilogue->out());
@@ -233,8 +253,13 @@ bool LowerLayerNorm(Lowering& lowering, const Group& group) {
     const Expr inverse = writer.Bind(
         Binary(Op::kDiv, Float(1), kernel::Unary(Op::kSqrt, squares * scale + Float(epsilon))),
         inside);
+    // One entry for the whole row, or one for each column.
+    const Expr channel = parameters->by_channel && dims[0] > 1
+                             ? Binary(Op::kMod, r, Int(parameters->entries(dims)))
+                             : r;
     const auto parameter = [&](const View& view, const Expr& column, int lanes) {
-      return LoadWide(writer, view, Int(view.offset) + column, lanes);
+      if (!parameters->by_channel) return LoadWide(writer, view, Int(view.offset) + column, lanes);
+      return Spread(LoadWide(writer, view, Int(view.offset) + channel, 1), lanes);
     };
     // The third pass normalizes, scales and shifts.
     row.Each(
@@ -267,16 +292,17 @@ bool IsOfRows(const Lowering& lowering, const Node& node) {
 }  // namespace
 
 bool NormTakesPrologue(const Lowering& lowering, const Node& node) {
-  if (node.op != "Softmax" && node.op != "LayerNormalization") return false;
-  return IsOfRows(lowering, node);
+  const bool by_row =
+      node.op == "Softmax" || node.op == "LayerNormalization" || node.op == "InstanceNormalization";
+  return by_row && IsOfRows(lowering, node);
 }
 
 bool LowerNorm(Lowering& lowering, const Group& group) {
   const Node& node = lowering.node(group.anchor);
   if (!IsOfRows(lowering, node)) return false;
   if (node.op == "Softmax") return LowerSoftmax(lowering, group);
-  if (node.op == "LayerNormalization") return LowerLayerNorm(lowering, group);
-  return false;
+  const bool by_moments = node.op == "LayerNormalization" || node.op == "InstanceNormalization";
+  return by_moments && LowerMoments(lowering, group);
 }
 
 }  // namespace msc::native

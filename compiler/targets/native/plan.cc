@@ -20,7 +20,7 @@ bool HasEpilogue(const Graph& graph, NodeId id) {
     return node.op == "Conv" || node.op == "Gemm" || node.op == "Pool" || node.op == "Binary" ||
            node.op == "Attention";
   }
-  constexpr std::array<std::string_view, 14> kOps = {"Conv",
+  constexpr std::array<std::string_view, 15> kOps = {"Conv",
                                                      "ConvTranspose",
                                                      "MatMul",
                                                      "Gemm",
@@ -31,6 +31,7 @@ bool HasEpilogue(const Graph& graph, NodeId id) {
                                                      "Resize",
                                                      "Softmax",
                                                      "LayerNormalization",
+                                                     "InstanceNormalization",
                                                      "ReduceMean",
                                                      "ReduceMax",
                                                      "ReduceSum"};
