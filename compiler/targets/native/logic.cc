@@ -37,6 +37,7 @@ bool IsLogic(const Graph& graph, const Node& node) {
   if (node.op == "And" || node.op == "Or" || node.op == "Xor" || node.op == "Not") {
     return type(0) == DType::kBool;
   }
+  if (node.op == "IsNaN") return type(0) == DType::kF32;
   return node.op == "Where" && type(1) == DType::kF32;
 }
 
@@ -44,6 +45,7 @@ Expr LogicOf(const Node& node, std::span<const Expr> operands) {
   const Expr& x = operands[0];
   if (node.op == "Where") return Select(x, operands[1], operands[2]);
   if (node.op == "Not") return NotOf(x);
+  if (node.op == "IsNaN") return NotOf(Binary(Op::kEqual, x, x));
   const Expr& y = operands[1];
   // NaN compares unequal and neither way, so each comparison has its own form.
   if (node.op == "Equal") return Binary(Op::kEqual, x, y);

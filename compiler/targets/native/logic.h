@@ -8,7 +8,7 @@
 namespace msc::native {
 
 /// Returns whether LogicOf supports `node`: a comparison of two f32, i32 or i64; And, Or, Xor or
-/// Not; Where between two f32.
+/// Not; Where between two f32; IsNaN of f32.
 [[nodiscard]] bool IsLogic(const Graph& graph, const Node& node);
 
 /// Returns the operator on lanes of its operands: bool, or f32 for Where.
