@@ -51,8 +51,9 @@ bool FoldBatchNorm(Graph& graph);
 bool FoldIntoNextLayer(Graph& graph);
 
 /// Folds Pad with zeros of the axes behind the channels into the pads of every Conv that reads it
-/// (ONNX operator pages Pad-13, Conv-11). Leaves a Conv with auto_pad alone, and one that would
-/// have windows of zeros only.
+/// (ONNX operator pages Pad-13, Conv-11, MaxPool-12), and those of a MaxPool if nothing in front of
+/// them is negative. Leaves operators with auto_pad alone, and those that would have windows of
+/// padding only.
 bool FoldPadding(Graph& graph);
 
 /// Makes the targets of Reshape constant that are sizes and dimensions put together, as of
