@@ -34,7 +34,8 @@ struct ConformanceResult {
   std::size_t on_reference = 0;
 };
 
-/// Tolerances, the same as in ONNX's own runner; strings and integers must be equal.
+/// Tolerances, the same as in ONNX's own runner, in which those of bf16 are wider; strings and
+/// integers must be equal.
 struct ConformanceOptions {
   double relative = 1e-3;
   double absolute = 1e-7;
@@ -42,7 +43,8 @@ struct ConformanceOptions {
 
 /// Runs every data set of a test: on `target`, compiled for the shapes of its data, or with the
 /// reference kernels node by node if `target` is nullptr. Values other than tensors, and sizes that
-/// only a run decides, are left to the interpreter. Throws only InternalError.
+/// only a run decides, are left to the interpreter. Does not throw: a bug of the compiler that a
+/// test shows is a failure of that test.
 [[nodiscard]] ConformanceResult RunConformanceTest(const ConformanceTest& test,
                                                    const Target* target,
                                                    const TargetRegistry& registry,

@@ -2,12 +2,19 @@
 
 import json
 import os
+import pathlib
 import struct
+import sys
 import unittest
 
 import e2e
 
+CONFORMANCE = pathlib.Path(e2e.ROOT) / "benchmarks" / "conformance"
+sys.path.insert(0, str(CONFORMANCE))
+import reasons  # noqa: E402
+
 MODEL = os.path.join(e2e.ROOT, "experiments", "models", "fashion_resnet.onnx")
+LIST = CONFORMANCE / "onnx_1.12.txt"
 DATA = "/usr/share/libonnx-testdata/data"
 
 
@@ -25,6 +32,13 @@ class Conformance(e2e.SearchTest):
         self.assertEqual(by_name["test_single_relu_model"]["verdict"], "passed")
         self.assertEqual(by_name["test_gradient_of_add"]["verdict"], "skipped")
         self.assertIn("is not supported", by_name["test_gradient_of_add"]["reason"])
+
+    @unittest.skipUnless(os.path.isdir(DATA), "libonnx-testdata is not installed")
+    def test_the_list_has_exactly_the_tests_that_do_not_pass(self):
+        done = self.mscgym("conformance", DATA, "--json")
+        tests = json.loads(done.stdout)["tests"]
+        self.assertEqual(sorted(test["name"] for test in tests if test["verdict"] != "passed"),
+                         sorted(reasons.read(LIST)))
 
     @unittest.skipUnless(os.path.isdir(DATA), "libonnx-testdata is not installed")
     def test_a_target_runs_one_test(self):
