@@ -71,12 +71,13 @@ class Widening {
 
   void Run() {
     const std::vector<NodeId> nodes = graph_.order();
+    outputs_ = graph_.outputs();
     for (const ValueId id : graph_.constants()) WidenConstant(id);
     for (const ValueId id : graph_.inputs()) {
       if (IsF16(graph_, id)) ReadAsF32(id, nodes.empty() ? kNoNode : nodes.front());
     }
     for (const NodeId id : nodes) WidenNode(id);
-    graph_.SetOutputs(outputs_.empty() ? graph_.outputs() : outputs_);
+    graph_.SetOutputs(outputs_);
   }
 
  private:
@@ -133,6 +134,7 @@ class Widening {
     const std::string name = graph_.value(out).name;
     const ValueId narrow = AddCast(graph_, graph_.node(id).inputs[0], kOnnxF16, name + ".f16", id);
     graph_.ReplaceUses(out, narrow);
+    std::ranges::replace(outputs_, out, narrow);
     graph_.RemoveNode(id);
     graph_.RenameValue(narrow, name);
     return narrow;
@@ -157,12 +159,11 @@ class Widening {
     const std::string name = graph_.value(out).name;
     graph_.RenameValue(out, graph_.FreeValueName(name + ".f32"));
     const ValueId narrow = AddCast(graph_, out, kOnnxF16, name, before);
-    if (outputs_.empty()) outputs_ = graph_.outputs();
     std::ranges::replace(outputs_, out, narrow);
   }
 
   Graph& graph_;
-  std::vector<ValueId> outputs_;  ///< if they have changed
+  std::vector<ValueId> outputs_;  ///< that the graph gets at the end
 };
 
 /// Returns whether the graph has nested graphs, sequences or optionals, which would keep f16
