@@ -165,10 +165,33 @@ std::vector<ValueType> InferCompare(const InferInput& in) {
   return OneOutput(DType::kBool, BroadcastInputs(in));
 }
 
+/// Computes Equal of strings.
+void EqualStrings(const Tensor& a, const Tensor& b, Tensor& y) {
+  const Dims& dims = y.dims();
+  const Dims a_strides = BroadcastStrides(a.dims(), dims);
+  const Dims b_strides = BroadcastStrides(b.dims(), dims);
+  const std::int64_t count = dims.empty() ? 1 : dims.back();
+  const std::int64_t a_step = dims.empty() ? 0 : a_strides.back();
+  const std::int64_t b_step = dims.empty() ? 0 : b_strides.back();
+  const auto to = y.MutableValues<std::uint8_t>();
+  ForEachRow(dims, {a_strides, b_strides, StridesOf(dims)},
+             [&](std::span<const std::int64_t> offsets) {
+               for (std::int64_t i = 0; i < count; ++i) {
+                 const auto& left = a.strings()[static_cast<std::size_t>(offsets[0] + i * a_step)];
+                 const auto& right = b.strings()[static_cast<std::size_t>(offsets[1] + i * b_step)];
+                 to[static_cast<std::size_t>(offsets[2] + i)] = left == right ? 1 : 0;
+               }
+             });
+}
+
 template <class Fn>
 std::vector<Tensor> EvalCompare(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferCompare, node, inputs);
   const DType dtype = inputs[0]->dtype();
+  if (std::is_same_v<Fn, EqualFn> && dtype == DType::kString) {
+    EqualStrings(*inputs[0], *inputs[1], outputs[0]);
+    return outputs;
+  }
   WithNumber(node, dtype == DType::kBool ? DType::kU8 : dtype, [&]<class T>() {
     BroadcastInto<T, T, std::uint8_t>(*inputs[0], *inputs[1], outputs[0],
                                       [](T a, T b) { return Fn::template Apply<T>(a, b); });

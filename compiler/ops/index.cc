@@ -13,8 +13,8 @@
 #include "compiler/ops/strided.h"
 
 // Operators that select elements by position. Source: ONNX operator pages GatherElements-13,
-// GatherND-13, ScatterElements-16, ScatterND-16, OneHot-11, Trilu-14, EyeLike-9, DepthToSpace-13,
-// SpaceToDepth-13.
+// GatherND-13, ScatterElements-16, ScatterND-16, OneHot-11, Trilu-14, EyeLike-9, DepthToSpace-28,
+// SpaceToDepth-28.
 
 namespace msc {
 namespace {
@@ -349,10 +349,12 @@ std::vector<Tensor> EvalBlocks(const Node& node, EvalInputs inputs) {
   const Dims& x = inputs[0]->dims();
   Dims split;
   std::vector<std::size_t> order;
+  const bool columns_first = AttrOr(node, "mode", std::string("DCR")) == "CRD";
   if (node.Is("SpaceToDepth")) {
     split = {x[0], x[1], y[2], b, y[3], b};
-    order = {0, 3, 5, 1, 2, 4};
-  } else if (AttrOr(node, "mode", std::string("DCR")) == "CRD") {
+    order = columns_first ? std::vector<std::size_t>{0, 1, 3, 5, 2, 4}
+                          : std::vector<std::size_t>{0, 3, 5, 1, 2, 4};
+  } else if (columns_first) {
     split = {x[0], y[1], b, b, x[2], x[3]};
     order = {0, 1, 4, 2, 5, 3};
   } else {
@@ -410,14 +412,15 @@ void RegisterIndexOps(OpRegistry& ops) {
            .infer = InferEyeLike,
            .eval = EvalEyeLike});
   const AttrSpec block{.name = "blocksize", .otherwise = std::int64_t{0}, .required = true};
+  const AttrSpec mode{.name = "mode", .otherwise = std::string("DCR")};
   ops.Add({.name = "DepthToSpace",
            .inputs = {1, 1},
-           .attrs = {block, {.name = "mode", .otherwise = std::string("DCR")}},
+           .attrs = {block, mode},
            .infer = InferBlocks,
            .eval = EvalBlocks});
   ops.Add({.name = "SpaceToDepth",
            .inputs = {1, 1},
-           .attrs = {block},
+           .attrs = {block, mode},
            .infer = InferBlocks,
            .eval = EvalBlocks});
 }

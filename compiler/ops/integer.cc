@@ -11,7 +11,7 @@
 #include "compiler/ops/register.h"
 #include "compiler/ops/window_infer.h"
 
-// Integer arithmetic. Source: ONNX operator pages BitShift-11, Mod-13, ConvInteger-10,
+// Integer arithmetic. Source: ONNX operator pages BitShift-28, Mod-28, ConvInteger-10,
 // MatMulInteger-10, QLinearConv-10, QLinearMatMul-10, DynamicQuantizeLinear-11. Sums of products of
 // 8-bit integers stay below 2^53, so double holds them exactly.
 
@@ -19,7 +19,9 @@ namespace msc {
 namespace {
 
 std::vector<ValueType> InferBitShift(const InferInput& in) {
-  RequireType(in, 0, {DType::kU8, DType::kU16, DType::kU32, DType::kU64});
+  RequireType(in, 0,
+              {DType::kI8, DType::kI16, DType::kI32, DType::kI64, DType::kU8, DType::kU16,
+               DType::kU32, DType::kU64});
   const std::string direction = AttrOr(*in.node, "direction", std::string());
   if (direction != "LEFT" && direction != "RIGHT") {
     RejectNode(*in.node, "attribute 'direction' cannot be '" + direction + "'");
@@ -30,24 +32,29 @@ std::vector<ValueType> InferBitShift(const InferInput& in) {
 std::vector<Tensor> EvalBitShift(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferBitShift, node, inputs);
   const bool left = AttrOr(node, "direction", std::string()) == "LEFT";
-  WithNumber(node, outputs[0].dtype(), [&]<class T>() {
+  WithInteger(outputs[0].dtype(), [&]<class T>() {
     BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0], [&](T a, T b) {
       const auto value = static_cast<std::uint64_t>(a);
+      // As unsigned, a negative number of bits is a large one, which shifts all bits out.
       const auto by = static_cast<std::uint64_t>(b);
       // C++ leaves a shift by the width of the operand or more undefined.
-      if (by >= 8 * sizeof(T)) return T{0};
-      return static_cast<T>(left ? value << by : value >> by);
+      if (by >= 8 * sizeof(T)) return a < T{0} && !left ? static_cast<T>(-1) : T{0};
+      return left ? static_cast<T>(value << by) : static_cast<T>(a >> by);
     });
   });
   return outputs;
 }
 
 std::vector<ValueType> InferMod(const InferInput& in) {
-  const DType dtype = RequireSameType(in, 0, 1);
-  if (IsFloat(dtype) && AttrOr(*in.node, "fmod", std::int64_t{0}) == 0) {
-    RejectNode(*in.node, "floats need attribute 'fmod' 1");
-  }
-  return OneOutput(dtype, BroadcastInputs(in));
+  return OneOutput(RequireSameType(in, 0, 1), BroadcastInputs(in));
+}
+
+/// Returns a - floor(a / b) * b, without its rounding. A zero has the sign of the divisor.
+template <class T>
+T FloorMod(T a, T b) {
+  const T rest = std::fmod(a, b);
+  if (rest == T{0}) return std::copysign(rest, b);
+  return (rest < T{0}) != (b < T{0}) ? rest + b : rest;
 }
 
 std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
@@ -56,7 +63,7 @@ std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
   WithNumber(node, outputs[0].dtype(), [&]<class T>() {
     BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0], [&](T a, T b) {
       if constexpr (std::is_floating_point_v<T>) {
-        return std::fmod(a, b);
+        return as_c ? std::fmod(a, b) : FloorMod(a, b);
       } else {
         if (b == T{0}) RejectNode(node, "divides an integer by zero");
         if constexpr (std::is_signed_v<T>) {

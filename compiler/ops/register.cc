@@ -23,9 +23,11 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterJoinOps(ops);
   RegisterLayerNormOps(ops);
   RegisterLinearAlgebraOps(ops);
+  RegisterLinearAttentionOps(ops);
   RegisterLossOps(ops);
   RegisterLstmOps(ops);
   RegisterMatMulOps(ops);
+  RegisterNarrowOps(ops);
   RegisterNmsOps(ops);
   RegisterNormOps(ops);
   RegisterOptionalOps(ops);

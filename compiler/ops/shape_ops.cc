@@ -8,7 +8,7 @@
 #include "compiler/ops/register.h"
 #include "compiler/ops/strided.h"
 
-// Operators over shapes: Shape-15, Size-13, ConstantOfShape-9, Range-11.
+// Operators over shapes: Shape-15, Size-13, ConstantOfShape-9, Range-27.
 
 namespace msc {
 namespace {
@@ -96,7 +96,9 @@ std::int64_t RangeCount(const Node& node, const std::vector<TensorPtr>& bounds) 
 }
 
 std::vector<ValueType> InferRange(const InferInput& in) {
-  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kI16, DType::kI32, DType::kI64});
+  RequireType(
+      in, 0,
+      {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI16, DType::kI32, DType::kI64});
   const DType dtype = RequireSameType(in, 0, 1);
   RequireSameType(in, 0, 2);
   bool known = true;
@@ -144,7 +146,7 @@ void RegisterShapeOps(OpRegistry& ops) {
            .attrs = {{.name = "value", .otherwise = TensorPtr{}}},
            .infer = InferConstantOfShape,
            .eval = EvalConstantOfShape});
-  ops.Add({.name = "Range", .inputs = {3, 3}, .infer = InferRange, .eval = EvalRange});
+  ops.Add({.name = "Range", .inputs = {3, 3}, .infer = InferRange, .eval = ViaF32(EvalRange)});
 }
 
 }  // namespace msc

@@ -13,9 +13,11 @@
 
 #include "compiler/base/error.h"
 #include "compiler/ops/eval.h"
+#include "compiler/ops/regex.h"
 #include "compiler/ops/register.h"
 
-// Source: ONNX operator pages StringConcat-20, StringNormalizer-10, StringSplit-20.
+// Source: ONNX operator pages RegexFullMatch-20, StringConcat-20, StringNormalizer-10,
+// StringSplit-20.
 
 namespace msc {
 namespace {
@@ -55,27 +57,6 @@ class CaseTable {
  private:
   locale_t locale_;
 };
-
-/// Returns the character that starts at `at`, which moves behind it. A byte that starts none stands
-/// for itself.
-std::optional<char32_t> NextCharacter(std::string_view text, std::size_t& at) {
-  const auto lead = static_cast<unsigned char>(text[at]);
-  const std::size_t length = lead < 0x80U   ? 1
-                             : lead < 0xC0U ? 0
-                             : lead < 0xE0U ? 2
-                             : lead < 0xF0U ? 3
-                             : lead < 0xF8U ? 4
-                                            : 0;
-  if (length == 0 || at + length > text.size()) return std::nullopt;
-  char32_t letter = length == 1 ? lead : lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[at + i]);
-    if ((byte & 0xC0U) != 0x80U) return std::nullopt;
-    letter = (letter << 6U) | (byte & 0x3FU);
-  }
-  at += length;
-  return letter;
-}
 
 void Append(char32_t letter, std::string& text) {
   const auto add = [&](char32_t bits) { text.push_back(static_cast<char>(bits)); };
@@ -258,7 +239,54 @@ std::vector<Tensor> EvalSplit(const Node& node, EvalInputs inputs) {
   return outputs;
 }
 
+// RegexFullMatch (strings) -> whether each matches as a whole
+
+Regex RegexOf(const Node& node) {
+  try {
+    return Regex(AttrOr(node, "pattern", std::string()));
+  } catch (const UserError& error) {
+    RejectNode(node, error.what());
+  }
+}
+
+std::vector<ValueType> InferRegex(const InferInput& in) {
+  RequireStrings(in, 0);
+  (void)RegexOf(*in.node);
+  std::vector<ValueType> types = SameAsFirst(in);
+  types[0].dtype = DType::kBool;
+  return types;
+}
+
+std::vector<Tensor> EvalRegex(const Node& node, EvalInputs inputs) {
+  std::vector<Tensor> outputs = NewOutputs(InferRegex, node, inputs);
+  const Regex regex = RegexOf(node);
+  const auto y = outputs[0].MutableValues<std::uint8_t>();
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    y[i] = regex.MatchesAll(inputs[0]->strings()[i]) ? 1 : 0;
+  }
+  return outputs;
+}
+
 }  // namespace
+
+std::optional<char32_t> NextCharacter(std::string_view text, std::size_t& at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  const std::size_t length = lead < 0x80U   ? 1
+                             : lead < 0xC0U ? 0
+                             : lead < 0xE0U ? 2
+                             : lead < 0xF0U ? 3
+                             : lead < 0xF8U ? 4
+                                            : 0;
+  if (length == 0 || at + length > text.size()) return std::nullopt;
+  char32_t letter = length == 1 ? lead : lead & (0xFFU >> (length + 1));
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto byte = static_cast<unsigned char>(text[at + i]);
+    if ((byte & 0xC0U) != 0x80U) return std::nullopt;
+    letter = (letter << 6U) | (byte & 0x3FU);
+  }
+  at += length;
+  return letter;
+}
 
 void RegisterStringOps(OpRegistry& ops) {
   const std::string none = "NONE";
@@ -270,6 +298,11 @@ void RegisterStringOps(OpRegistry& ops) {
                      {.name = "stopwords", .otherwise = std::vector<std::string>()}},
            .infer = InferNormalizer,
            .eval = EvalNormalizer});
+  ops.Add({.name = "RegexFullMatch",
+           .inputs = {1, 1},
+           .attrs = {{.name = "pattern", .otherwise = std::string()}},
+           .infer = InferRegex,
+           .eval = EvalRegex});
   ops.Add({.name = "StringConcat", .inputs = {2, 2}, .infer = InferJoin, .eval = EvalJoin});
   ops.Add({.name = "StringSplit",
            .inputs = {1, 1},

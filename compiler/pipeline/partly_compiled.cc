@@ -69,7 +69,12 @@ Graph WithoutNodes(Graph graph, const std::vector<NodeId>& fixed,
 
 std::optional<std::string> FirstDecidedInRun(const Graph& bound) {
   for (const NodeId id : bound.order()) {
-    if (!HasFixedOutputs(bound, bound.node(id))) return bound.node(id).name;
+    const Node& node = bound.node(id);
+    // Targets take no strings, also where what a node makes of them has a known size.
+    const bool reads_open = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
+      return in != kNoValue && !bound.constant(in) && !IsFixed(bound.type(in));
+    });
+    if (reads_open || !HasFixedOutputs(bound, node)) return node.name;
   }
   return std::nullopt;
 }

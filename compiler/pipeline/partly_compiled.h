@@ -13,8 +13,8 @@
 namespace msc {
 
 /// Returns the name of the first node whose outputs get their types, sizes or number of tensors
-/// only in a run, as of NonZero, NonMaxSuppression, a Loop or a sequence; nothing if there is none.
-/// All sizes of inputs are bound.
+/// only in a run, as of NonZero, NonMaxSuppression, a Loop or a sequence, or that reads or makes
+/// strings; nothing if there is none. All sizes of inputs are bound.
 [[nodiscard]] std::optional<std::string> FirstDecidedInRun(const Graph& bound);
 
 /// A model of which some sizes are only known in a run. The nodes that do not depend on such sizes

@@ -113,6 +113,10 @@ void AddBinaries(std::vector<OpCase>& cases) {
                    .op = "BitShift",
                    .inputs = {U8({2, 3}), U8({3})},
                    .attrs = {{"direction", std::string("LEFT")}}});
+  cases.push_back({.label = "BitShiftOfSigned",
+                   .op = "BitShift",
+                   .inputs = {I64({-9, 5, -1}), I64({2, 64, -1})},
+                   .attrs = {{"direction", std::string("RIGHT")}}});
   cases.push_back({.label = "Div", .op = "Div", .inputs = {F32({2, 3}), Positive({3})}});
   cases.push_back({.label = "DivIntegers", .op = "Div", .inputs = {I64({7, -7}), I64({2, 2})}});
   cases.push_back({.label = "Pow", .op = "Pow", .inputs = {Positive({2, 3}), F32({3})}});
@@ -421,6 +425,22 @@ void AddSequenceOrder(std::vector<OpCase>& cases) {
                    .op = "ReverseSequence",
                    .inputs = {I8({2, 4}), I64({1, 3})},
                    .attrs = {{"batch_axis", std::int64_t{0}}, {"time_axis", std::int64_t{1}}}});
+  const auto attention = [](const char* rule) {
+    return AttrMap{{"q_num_heads", std::int64_t{4}},
+                   {"kv_num_heads", std::int64_t{2}},
+                   {"update_rule", std::string(rule)}};
+  };
+  cases.push_back({.label = "LinearAttention",
+                   .op = "LinearAttention",
+                   .inputs = {F32({2, 3, 12}), F32({2, 3, 6}, 2), F32({2, 3, 4}, 3)},
+                   .attrs = attention("linear"),
+                   .outputs = 2});
+  cases.push_back({.label = "LinearAttentionGatedDelta",
+                   .op = "LinearAttention",
+                   .inputs = {BF16({2, 3, 12}), BF16({2, 3, 6}), BF16({2, 3, 4}), F32({2, 2, 3, 2}),
+                              BF16({2, 3, 2}), BF16({2, 3, 1})},
+                   .attrs = attention("gated_delta"),
+                   .outputs = 2});
   cases.push_back({.label = "TensorScatter",
                    .op = "TensorScatter",
                    .inputs = {F32({2, 3, 4, 5}), F32({2, 3, 2, 5}, 2), I64({1, 2})}});
@@ -547,6 +567,13 @@ void AddQuantized(std::vector<OpCase>& cases) {
                    .op = "Attention",
                    .inputs = {BF16({3, 5}), BF16({4, 5}), BF16({4, 2})},
                    .domain = "msc"});
+  for (const char* to : {"float8e5m2", "int4"}) {
+    cases.push_back({.label = std::string("CastNarrow") + to,
+                     .op = "CastNarrow",
+                     .inputs = {F32({2, 3})},
+                     .attrs = {{"to", std::string(to)}},
+                     .domain = "msc"});
+  }
   cases.push_back({.label = "FusedBinary",
                    .op = "Binary",
                    .inputs = {U8({2, 3}), I8({3})},
@@ -700,6 +727,10 @@ void AddStrings(std::vector<OpCase>& cases) {
                    .attrs = {{"case_change_action", std::string("UPPER")},
                              {"locale", std::string("C")},
                              {"stopwords", std::vector<std::string>{"UND"}}}});
+  cases.push_back({.label = "RegexFullMatch",
+                   .op = "RegexFullMatch",
+                   .inputs = {words},
+                   .attrs = {{"pattern", std::string("[A-Z]\\w+|u.d")}}});
   cases.push_back({.label = "StringConcat",
                    .op = "StringConcat",
                    .inputs = {words, Strings({2, 1}, {"!", ""})}});

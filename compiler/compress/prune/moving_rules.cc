@@ -131,7 +131,7 @@ void RelateBlocks(NodeAxes& node) {
   const Axis flat = to_space ? node.Out(1) : node.In(0, 1);
   const Axis inside = node.AddAxis(block > 0 && block < 1024 ? block * block : -1);
   node.Fix(inside, "is a block of pixels");
-  const bool inner = to_space && AttrOr(node.node(), "mode", std::string("DCR")) == "CRD";
+  const bool inner = AttrOr(node.node(), "mode", std::string("DCR")) == "CRD";
   node.AddProduct(deep, inner ? std::vector{flat, inside} : std::vector{inside, flat},
                   AxisClasses::Prefer::kLargest);
   node.Unite(node.In(0, 0), node.Out(0));

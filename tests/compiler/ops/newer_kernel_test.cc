@@ -280,5 +280,137 @@ TEST(NonMaxSuppression, TakesNoBoxesUnlessAskedAndNaNLast) {
             std::string::npos);
 }
 
+TEST(BitShift, FillsWithTheSignAndShiftsAllBitsOut) {
+  const auto shift = [](const char* direction, const Ints& x, const Ints& by) {
+    return Eval("BitShift", {List(x), List(by)}, {{"direction", std::string(direction)}})[0];
+  };
+  EXPECT_EQ(shift("RIGHT", {-9, 9, -9, 9, -1}, {2, 2, 64, 64, -3}), List({-3, 2, -1, 0, -1}));
+  EXPECT_EQ(shift("LEFT", {-1, 1, 1, 1}, {2, 63, 64, -1}),
+            List({-4, std::numeric_limits<std::int64_t>::min(), 0, 0}));
+}
+
+// Source: ONNX operator page Mod-28.
+TEST(Mod, OfFloatsHasTheSignOfTheDivisor) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const Tensor y = Eval("Mod", {Floats({6}, {-4.3F, 4.3F, -0.0F, 5, -5, 7}),
+                                Floats({6}, {3, -3, 2, infinity, infinity, 0})})[0];
+  const auto values = y.Values<float>();
+  EXPECT_NEAR(values[0], 1.7F, 1e-6F);
+  EXPECT_NEAR(values[1], -1.7F, 1e-6F);
+  EXPECT_EQ(values[2], 0.0F);
+  EXPECT_FALSE(std::signbit(values[2]));
+  EXPECT_EQ(values[3], 5.0F);
+  EXPECT_EQ(values[4], infinity);
+  EXPECT_TRUE(std::isnan(values[5]));
+  EXPECT_NEAR(Eval("Mod", {Floats({1}, {-4.3F}), Floats({1}, {3})}, {{"fmod", std::int64_t{1}}})[0]
+                  .Values<float>()[0],
+              -1.3F, 1e-6F);
+}
+
+TEST(SpaceToDepth, IsUndoneByDepthToSpaceInBothModes) {
+  const Tensor x = Random({2, 3, 4, 6});
+  for (const char* mode : {"DCR", "CRD"}) {
+    const AttrMap attrs = {{"blocksize", std::int64_t{2}}, {"mode", std::string(mode)}};
+    EXPECT_EQ(Eval("DepthToSpace", {Eval("SpaceToDepth", {x}, attrs)[0]}, attrs)[0], x) << mode;
+  }
+}
+
+TEST(Equal, ComparesStrings) {
+  const auto words = [](Dims dims, std::vector<std::string> texts) {
+    Tensor tensor(DType::kString, std::move(dims));
+    tensor.mutable_strings() = std::move(texts);
+    return tensor;
+  };
+  const std::vector<std::uint8_t> wanted = {1, 0, 0, 0, 1, 0};
+  EXPECT_EQ(Eval("Equal", {words({2, 1}, {"a", "b"}), words({3}, {"a", "b", ""})})[0],
+            (Tensor::From<std::uint8_t>(DType::kBool, {2, 3}, wanted)));
+  EXPECT_NE(ErrorOf("Less", {words({1}, {"a"}), words({1}, {"b"})}), "none");
+}
+
+TEST(Range, OfHalvesIsComputedInF32) {
+  const auto half = [](float value) {
+    const std::uint16_t bits = ToF16(value);
+    return Tensor::From<std::uint16_t>(DType::kF16, {}, std::span(&bits, 1));
+  };
+  const Tensor y = Eval("Range", {half(2048), half(2056), half(3)})[0];
+  const std::vector<std::uint16_t> wanted = {ToF16(2048), ToF16(2051), ToF16(2054)};
+  EXPECT_EQ(y, (Tensor::From<std::uint16_t>(DType::kF16, {3}, wanted)));
+}
+
+Tensor RandomFloats(Dims dims, std::uint64_t seed) {
+  Tensor tensor(DType::kF32, std::move(dims));
+  Rng rng(seed);
+  for (float& value : tensor.MutableValues<float>()) value = static_cast<float>(rng.Normal());
+  return tensor;
+}
+
+// Source: ONNX operator page LinearAttention-27, the rule gated_delta; one head of queries a head.
+TEST(LinearAttention, FollowsItsDefinition) {
+  constexpr std::size_t kSteps = 3;
+  constexpr std::size_t kHeads = 2;
+  constexpr std::size_t kKeys = 4;
+  constexpr std::size_t kValues = 5;
+  const Tensor q = RandomFloats({1, 3, 8}, 1);
+  const Tensor k = RandomFloats({1, 3, 8}, 2);
+  const Tensor v = RandomFloats({1, 3, 10}, 3);
+  const Tensor past = RandomFloats({1, 2, 4, 5}, 4);
+  const Tensor decay = RandomFloats({1, 3, 8}, 5);
+  const Tensor beta = RandomFloats({1, 3, 2}, 6);
+  const std::vector<Tensor> made =
+      Eval("LinearAttention", {q, k, v, past, decay, beta},
+           {{"q_num_heads", std::int64_t{2}}, {"kv_num_heads", std::int64_t{2}}, {"scale", 0.5F}});
+  const auto at = [](const Tensor& tensor, std::size_t i) {
+    return static_cast<double>(tensor.Values<float>()[i]);
+  };
+  for (std::size_t head = 0; head < kHeads; ++head) {
+    double state[kKeys][kValues];  // NOLINT(modernize-avoid-c-arrays)
+    for (std::size_t i = 0; i < kKeys; ++i) {
+      for (std::size_t j = 0; j < kValues; ++j) {
+        state[i][j] = at(past, (head * kKeys + i) * kValues + j);
+      }
+    }
+    for (std::size_t t = 0; t < kSteps; ++t) {
+      const std::size_t row = (t * kHeads + head) * kKeys;
+      for (std::size_t i = 0; i < kKeys; ++i) {
+        for (double& value : state[i]) value *= std::exp(at(decay, row + i));
+      }
+      for (std::size_t j = 0; j < kValues; ++j) {
+        double known = 0;
+        for (std::size_t i = 0; i < kKeys; ++i) known += state[i][j] * at(k, row + i);
+        const std::size_t column = (t * kHeads + head) * kValues + j;
+        const double added = at(beta, t * kHeads + head) * (at(v, column) - known);
+        double y = 0;
+        for (std::size_t i = 0; i < kKeys; ++i) {
+          state[i][j] += at(k, row + i) * added;
+          y += 0.5 * state[i][j] * at(q, row + i);
+        }
+        EXPECT_NEAR(at(made[0], column), y, 1e-3 * (1 + std::abs(y)));
+      }
+    }
+    for (std::size_t i = 0; i < kKeys; ++i) {
+      for (std::size_t j = 0; j < kValues; ++j) {
+        EXPECT_NEAR(at(made[1], (head * kKeys + i) * kValues + j), state[i][j],
+                    1e-3 * (1 + std::abs(state[i][j])));
+      }
+    }
+  }
+}
+
+TEST(LinearAttention, RefusesInputsThatDoNotFitItsRule) {
+  const Tensor x = RandomFloats({1, 3, 8}, 1);
+  const AttrMap heads = {{"q_num_heads", std::int64_t{2}}, {"kv_num_heads", std::int64_t{2}}};
+  EXPECT_NE(ErrorOf("LinearAttention", {x, x, x}, heads).find("does not fit the inputs decay"),
+            std::string::npos);
+  AttrMap linear = heads;
+  linear["update_rule"] = std::string("linear");
+  EXPECT_EQ(ErrorOf("LinearAttention", {x, x, x}, linear), "none");
+  linear["q_num_heads"] = std::int64_t{3};
+  EXPECT_NE(ErrorOf("LinearAttention", {x, x, x}, linear).find("multiple of that"),
+            std::string::npos);
+  linear["q_num_heads"] = linear["kv_num_heads"] = std::int64_t{3};
+  EXPECT_NE(ErrorOf("LinearAttention", {x, x, x}, linear).find("does not have 3 heads"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace msc

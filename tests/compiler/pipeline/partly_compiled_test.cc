@@ -88,6 +88,25 @@ TEST_F(PartlyCompiledTest, LeavesNestedGraphsTheValuesAroundThem) {
   EXPECT_EQ(*TensorIn(made[0]), Floats({1, -2, 1, 2, 1, 2}));
 }
 
+TEST_F(PartlyCompiledTest, LeavesNodesThatReadStringsToTheInterpreter) {
+  const Graph graph = Parse(R"(graph main {
+    input %x : f32[2]
+    input %s : str[2]
+    %a = Abs(%x)
+    %b = Equal(%s, %s)
+    output %a, %b
+  })");
+  EXPECT_EQ(FirstDecidedInRun(graph), "Equal");
+  const PartlyCompiled model = Build(graph);
+  EXPECT_EQ(model.compiled_nodes(), 1U);
+  Tensor words(DType::kString, {2});
+  words.mutable_strings() = {"a", "b"};
+  const std::vector<Tensor> inputs = {Floats({1, -1}), words};
+  const std::vector<RunValue> made = model.Run(inputs);
+  const std::vector<Tensor> wanted = Interpret(graph, inputs);
+  for (std::size_t i = 0; i < made.size(); ++i) EXPECT_EQ(*TensorIn(made[i]), wanted[i]) << i;
+}
+
 TEST_F(PartlyCompiledTest, OfFixedSizesIsCompiledWhole) {
   const Graph graph = Parse("graph g { input %x : f32[2] %y = Neg(%x) output %y }");
   EXPECT_FALSE(FirstDecidedInRun(graph));
