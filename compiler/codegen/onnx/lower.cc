@@ -252,6 +252,13 @@ void RejectWrap(OutNode& node) {
     node.Reject("mode wrap has no older form");
 }
 
+void RejectFloorMod(OutNode& node) {
+  const bool floats = IsFloat(node.graph.type(node.node().inputs[0]).dtype);
+  if (floats && AttrOr(node.node(), "fmod", std::int64_t{0}) == 0) {
+    node.Reject("the remainder of floats that has the sign of the divisor came with set 28");
+  }
+}
+
 void RejectSymmetric(OutNode& node) {
   if (AttrOr(node.node(), "coordinate_transformation_mode", std::string()) ==
       "half_pixel_symmetric") {
@@ -293,7 +300,7 @@ struct LowerRule {
 };
 
 constexpr std::int64_t kEverySet = 1000;
-constexpr std::array<LowerRule, 42> kRules = {{
+constexpr std::array<LowerRule, 43> kRules = {{
     {"Clip", 11, LowerClip},
     {"DFT", 20, LowerDft},
     {"DequantizeLinear", 13, LowerQuantize},
@@ -307,6 +314,7 @@ constexpr std::array<LowerRule, 42> kRules = {{
     {"Max", 8, RejectStretching},
     {"Mean", 8, LowerSum},
     {"Min", 8, RejectStretching},
+    {"Mod", 28, RejectFloorMod},
     {"Pad", 19, RejectWrap},
     {"Pad", 11, LowerPad},
     {"QuantizeLinear", 13, LowerQuantize},

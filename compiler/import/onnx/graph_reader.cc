@@ -171,10 +171,35 @@ bool IsLiftedOrKnown(const onnx::NodeProto& node, const OpRegistry& ops) {
 /// Rejects an operator that a set newer than those that are read has added or changed.
 void CheckUnchanged(const FileNode& node) {
   const std::string& op = node.proto.op_type();
-  if (!IsOnnxDomain(node.proto.domain()) || LastChangeOf(op, node.opset) <= kNewestOpset) return;
+  if (!IsOnnxDomain(node.proto.domain()) || LastChangeOf(op, node.opset) <= kNewestReadOpset)
+    return;
   throw UserError(node.Where() + ": has changed since operator set " +
-                  std::to_string(kNewestOpset) +
+                  std::to_string(kNewestReadOpset) +
                   ", the newest that is read: export the model with that one");
+}
+
+/// Returns whether the operator of ai.onnx gives the elements of its first input.
+bool Moves(const std::string& op) {
+  constexpr std::array<std::string_view, 7> kOps = {"Flatten", "Identity",  "Pad",      "Reshape",
+                                                    "Squeeze", "Transpose", "Unsqueeze"};
+  return std::ranges::find(kOps, op) != kOps.end();
+}
+
+/// Rejects an operator that would take what holds narrow values for a type of its own. Notes where
+/// one moves such values.
+void FollowNarrow(const Lift& lift) {
+  constexpr std::array<std::string_view, 6> kTakers = {
+      "Cast", "CastLike", "DequantizeLinear", "QuantizeLinear", "Shape", "Size"};
+  const std::string& op = lift.node.op;
+  const bool onnx = lift.node.domain.empty();
+  const bool moves = onnx && Moves(op);
+  const bool takes = moves || (onnx && std::ranges::find(kTakers, op) != kTakers.end());
+  for (std::size_t i = 0; i < lift.node.inputs.size(); ++i) {
+    const NarrowType* type = lift.NarrowInput(i);
+    if (type == nullptr) continue;
+    if (!takes) lift.Reject("is not supported for element type " + std::string(type->name));
+    if (moves && i == 0) lift.NoteNarrow(lift.node.outputs, *type);
+  }
 }
 
 }  // namespace
@@ -258,6 +283,23 @@ void GraphReader::FixInputs(const onnx::GraphProto& proto, const DeclaredTypes& 
   }
 }
 
+void GraphReader::NoteNarrowValues(const onnx::GraphProto& proto) {
+  const auto note = [&](const std::string& name, std::int64_t code) {
+    const NarrowType* type = FindNarrowType(code);
+    if (type != nullptr) state_.narrow[name] = type;
+  };
+  for (const auto* list : {&proto.input(), &proto.output(), &proto.value_info()}) {
+    for (const auto& info : *list) note(info.name(), info.type().tensor_type().elem_type());
+  }
+  for (const auto& tensor : proto.initializer()) note(tensor.name(), tensor.data_type());
+  for (const auto& node : proto.node()) {
+    if (!IsConstantNode(node) || node.output_size() != 1) continue;
+    for (const auto& attribute : node.attribute()) {
+      note(node.output(0), attribute.t().data_type());
+    }
+  }
+}
+
 void GraphReader::CheckSizes(const onnx::GraphProto& proto) {
   const ImportLimits& limits = source_.options.limits;
   CheckForeignText(proto.name(), "graph name", limits.name_bytes);
@@ -295,6 +337,7 @@ void GraphReader::AddInitializers(const onnx::GraphProto& proto) {
 void GraphReader::ReadNodes(const onnx::GraphProto& proto, const DeclaredTypes& types) {
   const std::vector<FileNode> nodes = NameNodes(proto, source_, taken_);
   CountReads(proto, reads_);
+  NoteNarrowValues(proto);
   const Outputs outputs = DeclareOutputs(nodes, types, reads_, source_.options, ops_, graph_);
   for (const std::size_t position : OrderOf(nodes, outputs.producers)) {
     if (!IsConstantNode(nodes[position].proto)) ReadOne(nodes[position], outputs.left_out);
@@ -314,7 +357,9 @@ void GraphReader::ReadOne(const FileNode& node, const Names& left_out) {
             .opset = source_.opset,
             .graph = graph_,
             .reads = reads_,
-            .values = &small_values_};
+            .values = &small_values_,
+            .narrow = &state_.narrow};
+  FollowNarrow(lift);
   if (lift.node.domain != kTrainingDomain) LiftNode(lift);
   AddLifted(node, std::move(lift));
 }

@@ -61,9 +61,9 @@ std::int64_t ReadOpset(const onnx::ModelProto& model) {
     if (ReadsOnnxOperators(model.graph())) throw UserError("does not say its ONNX operator set");
     return kGraphOpset;
   }
-  if (*found < kOldestOpset || *found > std::max(detail::kNewestOpset, detail::ListedOpset())) {
+  if (*found < kOldestOpset || *found > std::max(detail::kNewestReadOpset, detail::ListedOpset())) {
     throw UserError("uses ONNX operator set " + std::to_string(*found) + "; sets " +
-                    Range(kOldestOpset, detail::kNewestOpset) +
+                    Range(kOldestOpset, detail::kNewestReadOpset) +
                     " are read: export the model again with one of them");
   }
   return *found;

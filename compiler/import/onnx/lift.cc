@@ -34,6 +34,17 @@ TensorPtr Lift::InputConstant(std::size_t index) const {
   return values == nullptr ? graph.constant(id) : values->Find(id);
 }
 
+const NarrowType* Lift::NarrowInput(std::size_t index) const {
+  if (narrow == nullptr || !HasInput(index)) return nullptr;
+  const auto at = narrow->find(node.inputs[index]);
+  return at == narrow->end() ? nullptr : at->second;
+}
+
+void Lift::NoteNarrow(const std::vector<std::string>& names, const NarrowType& type) const {
+  if (narrow == nullptr) return;
+  for (const std::string& name : names) (*narrow)[name] = &type;
+}
+
 bool Lift::IsRead(std::size_t output) const {
   return output < node.outputs.size() && !node.outputs[output].empty() &&
          reads.contains(node.outputs[output]);
@@ -78,11 +89,12 @@ std::string Lift::NewValue(std::string_view what) {
   return name;
 }
 
-std::array<std::span<const LiftRule>, 12> AllLifts() {
+std::array<std::span<const LiftRule>, 14> AllLifts() {
   return {ElementwiseLifts(),   NormLifts(),
           ShapeLifts(),         NewerLifts(),
-          ComposedLifts(),      AttentionLifts(),
-          EinsumLifts(),        SignalLifts(),
+          NarrowLifts(),        ComposedLifts(),
+          AttentionLifts(),     EinsumLifts(),
+          SignalLifts(),        MlLifts(),
           MicrosoftLifts(),     MicrosoftAttentionLifts(),
           MicrosoftNormLifts(), MicrosoftQuantizedLifts()};
 }
@@ -97,7 +109,8 @@ void LiftNode(Lift& lift) {
       if (rule.op == op && rule.domain == domain && in_set) rule.apply(lift);
     }
   }
-  lift.node.domain.clear();
+  // A rule may have made it an operator of the compiler's own.
+  if (lift.node.domain == domain) lift.node.domain.clear();
 }
 
 }  // namespace msc::detail

@@ -9,10 +9,14 @@
 #include <vector>
 
 #include "compiler/ir/graph.h"
+#include "compiler/ops/narrow.h"
 
 namespace msc::detail {
 
 class SmallValues;
+
+/// The values of a model whose element types graphs hold in wider ones.
+using NarrowValues = std::map<std::string, const NarrowType*>;
 
 /// A node of the file before it is added to the graph. Values are names; an empty name is absent.
 struct PendingNode {
@@ -38,6 +42,7 @@ struct Lift {
   Graph& graph;                             ///< for types, constants, free names
   const std::map<std::string, int>& reads;  ///< reads of each value, including graph outputs
   const SmallValues* values = nullptr;      ///< what follows from constants; may be absent
+  NarrowValues* narrow = nullptr;           ///< of the model; may be absent
   std::vector<PendingNode> before = {};     ///< nodes to insert in front of `node`, in order
   std::vector<PendingNode> after = {};      ///< nodes to insert behind `node`
 
@@ -51,6 +56,10 @@ struct Lift {
   /// Returns the tensor of an input, or nullptr if it is absent or neither constant nor follows
   /// from constants.
   [[nodiscard]] TensorPtr InputConstant(std::size_t index) const;
+  /// Returns the narrow type of an input; nullptr if it has none or is absent.
+  [[nodiscard]] const NarrowType* NarrowInput(std::size_t index) const;
+  /// Notes that these values have a narrow type.
+  void NoteNarrow(const std::vector<std::string>& names, const NarrowType& type) const;
   [[nodiscard]] bool IsRead(std::size_t output) const;
   /// Removes an attribute and returns its value, or `otherwise`. Throws UserError for another type.
   template <class T>
@@ -87,25 +96,28 @@ struct LiftRule {
 [[nodiscard]] std::span<const LiftRule> ElementwiseLifts();
 [[nodiscard]] std::span<const LiftRule> NormLifts();
 [[nodiscard]] std::span<const LiftRule> ShapeLifts();
-[[nodiscard]] std::span<const LiftRule> NewerLifts();      ///< for sets 18 to 27, one for one
+[[nodiscard]] std::span<const LiftRule> NewerLifts();      ///< for sets 18 to 28, one for one
+[[nodiscard]] std::span<const LiftRule> NarrowLifts();     ///< casts and quantization of these sets
 [[nodiscard]] std::span<const LiftRule> ComposedLifts();   ///< operators that others compose
 [[nodiscard]] std::span<const LiftRule> AttentionLifts();  ///< one more of these
 [[nodiscard]] std::span<const LiftRule> EinsumLifts();     ///< and another
 [[nodiscard]] std::span<const LiftRule> SignalLifts();
+[[nodiscard]] std::span<const LiftRule> MlLifts();         ///< of ai.onnx.ml
 [[nodiscard]] std::span<const LiftRule> MicrosoftLifts();  ///< of kMicrosoftDomain, and the next
 [[nodiscard]] std::span<const LiftRule> MicrosoftAttentionLifts();
 [[nodiscard]] std::span<const LiftRule> MicrosoftNormLifts();
 [[nodiscard]] std::span<const LiftRule> MicrosoftQuantizedLifts();
 /// Returns the rules of all families.
-[[nodiscard]] std::array<std::span<const LiftRule>, 12> AllLifts();
+[[nodiscard]] std::array<std::span<const LiftRule>, 14> AllLifts();
 
 /// Converts features of sets 1 to 6 that set 7 removed: explicit broadcasting and training
 /// attributes.
 void LiftOldest(Lift& lift);
 
 /// Applies every rule for the node's operator, domain and set, in order. An operator of ai.onnx
-/// without a rule has the same semantics in all sets. Afterwards, the node is one of ai.onnx.
-/// Sources: ONNX Changelog, operator sets 1 to 27; schemas of ONNX Runtime 1.31.
+/// without a rule has the same semantics in all sets. Afterwards, the node is one of ai.onnx, or of
+/// the domain msc.
+/// Sources: ONNX Changelog, operator sets 1 to 28; schemas of ONNX Runtime 1.31.
 void LiftNode(Lift& lift);
 
 }  // namespace msc::detail

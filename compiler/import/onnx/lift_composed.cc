@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <numbers>
 #include <numeric>
@@ -52,6 +53,28 @@ void LiftSwish(Lift& lift) {
   const float alpha = lift.Take("alpha", 1.0F);
   Steps steps(lift);
   EndSwish(steps, lift.Input(0), lift.InputType(0).dtype, alpha);
+}
+
+/// Converts SwiGLU: swish(a) * b, for inputs of one shape.
+void LiftSwiGlu(Lift& lift) {
+  const float alpha = lift.Take("alpha", 1.0F);
+  const std::string a = lift.Input(0);
+  const std::string b = lift.Input(1);
+  const auto a_shape = lift.InputType(0).shape;
+  const auto b_shape = lift.InputType(1).shape;
+  // The product below would stretch one of two shapes.
+  const auto differ = [](const Dim& x, const Dim& y) {
+    return x.known() && y.known() && x.size() != y.size();
+  };
+  if (a_shape && b_shape &&
+      (a_shape->size() != b_shape->size() ||
+       !std::equal(a_shape->begin(), a_shape->end(), b_shape->begin(), std::not_fn(differ)))) {
+    lift.Reject("needs inputs of one shape, not " + ToString(*a_shape) + " and " +
+                ToString(*b_shape));
+  }
+  Steps steps(lift);
+  const std::string gate = SwishGate(steps, a, lift.InputType(0).dtype, alpha);
+  steps.End("Mul", {steps.Add("Mul", {a, gate}, "swish"), b});
 }
 
 void LiftMish(Lift& lift) {
@@ -312,7 +335,47 @@ void LiftBatchFirst(Lift& lift) {
   }
 }
 
-constexpr std::array<LiftRule, 14> kRules = {{
+/// Converts CausalConvWithState: a convolution of each channel over the past and X, of which the
+/// last part is the next past.
+void LiftCausalConv(Lift& lift) {
+  const std::string activation = lift.Take("activation", std::string("none"));
+  if (activation != "none" && activation != "silu" && activation != "swish") {
+    lift.Reject("activation cannot be '" + activation + "'");
+  }
+  const auto channels = SizeOf(lift, 1, 0);
+  const auto taps = SizeOf(lift, 1, 2);
+  if (!channels || !taps || *taps < 1 || RankOf(lift, 1) != 3 || RankOf(lift, 0) != 3) {
+    lift.Reject("needs an input [N, C, L] and weights [C, 1, K] of known size");
+  }
+  const DType dtype = lift.InputType(0).dtype;
+  const std::string x = lift.Input(0);
+  const std::int64_t past = *taps - 1;
+  Steps steps(lift);
+  std::string all;
+  if (lift.HasInput(3)) {
+    all = steps.Add("Concat", {lift.Input(3), x}, "all", {{"axis", std::int64_t{2}}});
+  } else {
+    all = steps.Add("Pad", {x, steps.List({0, 0, past, 0, 0, 0}, "pads")}, "all");
+  }
+  if (lift.IsRead(1)) {
+    // From an end behind the last position on, there is nothing.
+    constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+    const std::string from = steps.List({past == 0 ? kEnd : -past}, "from");
+    steps.EndOutput(lift.node.outputs[1], "Slice",
+                    {all, from, steps.List({kEnd}, "to"), steps.List({2}, "along")}, "present");
+  }
+  std::vector<std::string> inputs = {all, lift.Input(1)};
+  if (lift.HasInput(2)) inputs.push_back(lift.Input(2));
+  const AttrMap attrs = {{"group", *channels}};
+  if (activation == "none") {
+    steps.End("Conv", std::move(inputs), attrs);
+  } else {
+    EndSwish(steps, steps.Add("Conv", std::move(inputs), "sum", attrs), dtype, 1.0F);
+  }
+}
+
+constexpr std::array<LiftRule, 16> kRules = {{
+    {"CausalConvWithState", kNoEnd, LiftCausalConv, 27},
     {"GlobalLpPool", kNoEnd, LiftGlobalLpPool},
     {"GRU", kNoEnd, LiftBatchFirst, 14},
     {"LSTM", kNoEnd, LiftBatchFirst, 14},
@@ -326,6 +389,7 @@ constexpr std::array<LiftRule, 14> kRules = {{
     {"RotaryEmbedding", kNoEnd, LiftRotaryEmbedding, 23},
     {"Shrink", kNoEnd, LiftShrink, 9},
     {"SimplifiedLayerNormalization", kNoEnd, LiftRmsNormalization},
+    {"SwiGLU", kNoEnd, LiftSwiGlu, 28},
     {"Swish", kNoEnd, LiftSwish, 24},
 }};
 
@@ -351,12 +415,16 @@ std::array<std::string, 2> GeluFactors(Steps& steps, const std::string& x, DType
   return {steps.Add("Mul", {x, above}, "product"), number(0.5, "half")};
 }
 
-void EndSwish(Steps& steps, const std::string& x, DType dtype, float alpha) {
+std::string SwishGate(Steps& steps, const std::string& x, DType dtype, float alpha) {
   std::string scaled = x;
   if (alpha != 1.0F) {
     scaled = steps.Add("Mul", {x, steps.Number(alpha, dtype, "alpha")}, "scaled");
   }
-  steps.End("Mul", {x, steps.Add("Sigmoid", {scaled}, "gate")});
+  return steps.Add("Sigmoid", {scaled}, "gate");
+}
+
+void EndSwish(Steps& steps, const std::string& x, DType dtype, float alpha) {
+  steps.End("Mul", {x, SwishGate(steps, x, dtype, alpha)});
 }
 
 void EndRmsNormalization(Lift& lift, const RmsNormalization& norm) {

@@ -20,6 +20,8 @@ enum class GeluForm { kExact, kTanh };
 [[nodiscard]] std::array<std::string, 2> GeluFactors(Steps& steps, const std::string& x,
                                                      DType dtype, GeluForm form);
 
+/// Returns sigmoid(alpha * x), the factor by which Swish multiplies x.
+[[nodiscard]] std::string SwishGate(Steps& steps, const std::string& x, DType dtype, float alpha);
 /// Makes the node x * sigmoid(alpha * x).
 void EndSwish(Steps& steps, const std::string& x, DType dtype, float alpha);
 

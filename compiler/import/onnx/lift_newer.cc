@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "compiler/import/onnx/lift.h"
-#include "compiler/import/onnx/tensor_proto.h"
+#include "compiler/import/onnx/steps.h"
 
-// Sets 18 to 27, as far as one operator of set 17 can express theirs. A rule rejects other new
+// Sets 18 to 28, as far as one operator of set 17 can express theirs. A rule rejects other new
 // features, or the operator's schema rejects the unknown attribute.
 
 namespace msc::detail {
@@ -79,9 +79,37 @@ void LiftSplit(Lift& lift) {
   lift.SetConstantInput(1, "split", Tensor::From<std::int64_t>(DType::kI64, {parts}, sizes));
 }
 
+/// Computes in the run which pads all axes have, where a Pad has pads for some.
+void ComposePads(Lift& lift, std::size_t rank) {
+  const auto axes_count = static_cast<std::int64_t>(rank);
+  Steps steps(lift);
+  std::string axes = lift.Input(3);
+  if (lift.InputType(3).dtype != DType::kI64) {
+    axes = steps.Add("Cast", {axes}, "axes_wide", {{"to", static_cast<std::int64_t>(DType::kI64)}});
+  }
+  const std::string count = steps.List({axes_count}, "rank");
+  // Mod gives an axis that is counted from the end its number from the front.
+  const std::string begins = steps.Add("Mod", {axes, count}, "begins");
+  const std::string ends = steps.Add("Add", {begins, count}, "ends");
+  const std::string places =
+      steps.Add("Concat", {begins, ends}, "places", {{"axis", std::int64_t{0}}});
+  const std::string none = steps.List(Ints(2 * rank, 0), "no_pads");
+  const std::string pads = steps.Add("ScatterElements", {none, places, lift.Input(1)}, "pads",
+                                     {{"axis", std::int64_t{0}}});
+  lift.node.inputs.resize(3);
+  lift.node.inputs[1] = pads;
+  if (lift.node.inputs[2].empty()) lift.node.inputs.resize(2);
+}
+
 /// Converts Pad-18 with pads for some axes only.
 void LiftPad(Lift& lift) {
   if (!lift.HasInput(3)) return;
+  if (lift.InputConstant(1) == nullptr || lift.InputConstant(3) == nullptr) {
+    const auto x = lift.InputType(0).shape;
+    if (!x) lift.Reject("needs an input whose number of axes is known");
+    ComposePads(lift, x->size());
+    return;
+  }
   const Ints axes = ConstantList(lift, 3, "axes");
   const Ints pads = ConstantList(lift, 1, "pads with axes");
   const auto shape = lift.InputType(0).shape;
@@ -203,42 +231,11 @@ void LiftGridSample(Lift& lift) {
   lift.node.attrs["mode"] = mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode;
 }
 
-/// Rejects a Cast to a type that Graph does not support.
-void RejectNewerType(Lift& lift) {
-  const auto to = lift.node.attrs.find("to");
-  if (to == lift.node.attrs.end() || !std::holds_alternative<std::int64_t>(to->second)) return;
-  const std::string_view name = NewerTypeName(std::get<std::int64_t>(to->second));
-  if (!name.empty()) lift.Reject("element type " + std::string(name) + " is not supported");
-}
-
-/// Removes `saturate` of Cast-19 and `round_mode` of Cast-24, which matter only for 8-bit floats;
-/// those are rejected by type.
-void DropRounding(Lift& lift) {
-  (void)lift.Take("saturate", std::int64_t{1});
-  (void)lift.Take("round_mode", std::string());
-}
-
-/// Converts QuantizeLinear-19 to -25 and DequantizeLinear-21 to -25. Blocks of scales and types
-/// other than those of set 17 are rejected.
-void LiftQuantize(Lift& lift) {
-  (void)lift.Take("saturate", std::int64_t{1});
-  (void)lift.Take("precision", std::int64_t{0});
-  if (lift.Take("block_size", std::int64_t{0}) != 0) lift.Reject("block_size is not supported");
-  const std::int64_t to = lift.Take("output_dtype", std::int64_t{0});
-  if (to == 0) return;
-  // The type of the zero point, or else u8, or that of the scale.
-  const bool quantizes = lift.node.op == "QuantizeLinear";
-  const DType implied = !quantizes         ? lift.InputType(1).dtype
-                        : lift.HasInput(2) ? lift.InputType(2).dtype
-                                           : DType::kU8;
-  const std::optional<DType> wanted = FromOnnxType(to);
-  if (wanted == implied) return;
-  if (!quantizes || lift.HasInput(2) || wanted != DType::kI8) {
-    lift.Reject("output_dtype other than that of its scale or zero point is not supported");
-  }
-  const std::array<std::int8_t, 1> zero = {0};
-  lift.node.inputs.resize(2);
-  lift.SetConstantInput(2, "zero_point", Tensor::From<std::int8_t>(DType::kI8, {}, zero));
+/// Removes the mode of SpaceToDepth-28 that older sets have, too.
+void DropBlockMode(Lift& lift) {
+  const std::string mode = lift.Take("mode", std::string("DCR"));
+  if (mode != "DCR" && mode != "CRD") lift.Reject("mode cannot be '" + mode + "'");
+  if (mode == "CRD") lift.node.attrs["mode"] = mode;
 }
 
 /// Removes `stash_type` of Range-27: kernels compute in f64.
@@ -254,15 +251,10 @@ void LiftAveragePool(Lift& lift) {
   }
 }
 
-constexpr std::array<LiftRule, 20> kRules = {{
+constexpr std::array<LiftRule, 16> kRules = {{
     {"AveragePool", kNoEnd, LiftAveragePool, 19},
-    {"Cast", kNoEnd, DropRounding, 19},
-    {"Cast", kNoEnd, RejectNewerType},
-    {"CastLike", kNoEnd, DropRounding, 19},
-    {"DequantizeLinear", kNoEnd, LiftQuantize, 21},
     {"GridSample", kNoEnd, LiftGridSample, 20},
     {"Pad", kNoEnd, LiftPad, 18},
-    {"QuantizeLinear", kNoEnd, LiftQuantize, 19},
     {"Range", kNoEnd, DropStashType, 27},
     {"ReduceL1", kNoEnd, LiftReduce, 18},
     {"ReduceL2", kNoEnd, LiftReduce, 18},
@@ -274,6 +266,7 @@ constexpr std::array<LiftRule, 20> kRules = {{
     {"ReduceProd", kNoEnd, LiftReduce, 18},
     {"ReduceSumSquare", kNoEnd, LiftReduce, 18},
     {"Resize", kNoEnd, LiftResize18, 18},
+    {"SpaceToDepth", kNoEnd, DropBlockMode, 28},
     {"Split", kNoEnd, LiftSplit, 18},
 }};
 

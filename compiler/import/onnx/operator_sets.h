@@ -8,7 +8,9 @@
 namespace msc::detail {
 
 using msc::kGraphOpset;
-using msc::kNewestOpset;
+/// The newest operator set that is read. Of a newer one, operators are read that have not changed
+/// since.
+inline constexpr std::int64_t kNewestReadOpset = 28;
 
 /// Returns the newest operator set of which it is known what it changed.
 [[nodiscard]] std::int64_t ListedOpset();

@@ -41,6 +41,7 @@ struct FileNode {
 struct ModelState {
   ValueNames value_names;   ///< of the file, and those made for nested graphs
   std::uint64_t nodes = 0;  ///< read so far; nested graphs may be read several times
+  NarrowValues narrow;      ///< of all graphs, whose values have different names
 };
 
 /// Reads one graph of a model: the main one, with the nodes of branches and loops that become part
@@ -57,6 +58,8 @@ class GraphReader {
  private:
   // graph_reader.cc
   void CheckSizes(const onnx::GraphProto& proto);
+  /// Notes the values that the file declares or stores as narrow.
+  void NoteNarrowValues(const onnx::GraphProto& proto);
   void AddInitializers(const onnx::GraphProto& proto);
   void FixInputs(const onnx::GraphProto& proto, const DeclaredTypes& types);
   void ReadNodes(const onnx::GraphProto& proto, const DeclaredTypes& types);

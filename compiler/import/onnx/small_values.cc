@@ -35,6 +35,17 @@ TensorPtr SizesOf(const Node& node, const ValueType& type) {
   return std::make_shared<const Tensor>(Tensor::From<std::int64_t>(DType::kI64, {count}, sizes));
 }
 
+/// Returns what Size gives for a type; nothing if a size is open.
+TensorPtr ElementsOf(const ValueType& type) {
+  if (!type.shape) return nullptr;
+  std::int64_t count = 1;
+  for (const Dim& dim : *type.shape) {
+    if (!dim.known() || __builtin_mul_overflow(count, dim.size(), &count)) return nullptr;
+  }
+  return std::make_shared<const Tensor>(
+      Tensor::From<std::int64_t>(DType::kI64, {}, std::span<const std::int64_t>(&count, 1)));
+}
+
 }  // namespace
 
 TensorPtr SmallValues::Find(ValueId id) const {
@@ -57,6 +68,12 @@ bool SmallValues::IsSmall(ValueId id) const {
 
 void SmallValues::Add(NodeId id, const OpRegistry& ops) {
   const Node& node = graph_.node(id);
+  if (node.op == "Size" && node.inputs.size() == 1) {
+    if (TensorPtr count = ElementsOf(graph_.type(node.inputs[0]))) {
+      values_[node.outputs.at(0)] = std::move(count);
+    }
+    return;
+  }
   if (node.op == "Shape" && node.inputs.size() == 1) {
     if (TensorPtr sizes = SizesOf(node, graph_.type(node.inputs[0]))) {
       values_[node.outputs.at(0)] = std::move(sizes);

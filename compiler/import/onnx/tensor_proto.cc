@@ -11,9 +11,11 @@
 #include <onnx/onnx_pb.h>
 
 #include "compiler/base/error.h"
+#include "compiler/base/with_type.h"
 #include "compiler/import/onnx/external_data.h"
 #include "compiler/import/onnx/tensor_bytes.h"
 #include "compiler/import/onnx/text.h"
+#include "compiler/ops/narrow.h"
 
 namespace msc::detail {
 namespace {
@@ -222,24 +224,11 @@ Shape ReadShape(const onnx::TensorShapeProto& proto, const std::string& what,
 }
 
 [[noreturn]] void RejectElementType(const std::string& what, std::int64_t number) {
-  const std::string_view name = NewerTypeName(number);
-  if (name.empty()) Reject(what, "has unknown element type " + std::to_string(number));
-  Reject(what, "has element type " + std::string(name) + ", which is not supported");
+  Reject(what, "has unknown element type " + std::to_string(number));
 }
 
-}  // namespace
-
-std::string_view NewerTypeName(std::int64_t number) {
-  constexpr std::int64_t kFirst = 17;
-  constexpr std::array<std::string_view, 12> kNames = {
-      "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "UINT4",      "INT4",
-      "FLOAT4E2M1",   "FLOAT8E8M0",     "UINT2",      "INT2",           "FLOAT6E2M3", "FLOAT6E3M2"};
-  if (number < kFirst || number >= kFirst + std::ssize(kNames)) return "";
-  return kNames[static_cast<std::size_t>(number - kFirst)];
-}
-
+/// Returns DType by its number in TensorProto.DataType: all 16 types of IR version 8.
 std::optional<DType> FromOnnxType(std::int64_t number) {
-  // The enumerators of DType have the numbers of ONNX.
   static_assert(onnx::TensorProto::FLOAT == static_cast<int>(DType::kF32));
   static_assert(onnx::TensorProto::BOOL == static_cast<int>(DType::kBool));
   static_assert(onnx::TensorProto::BFLOAT16 == static_cast<int>(DType::kBF16));
@@ -247,9 +236,69 @@ std::optional<DType> FromOnnxType(std::int64_t number) {
   return static_cast<DType>(number);
 }
 
+/// Converts the elements of a narrow type, which follow each other without gaps from the lowest bit
+/// of the first byte on.
+Tensor Unpacked(const NarrowType& type, const Tensor& packed, Dims dims) {
+  Tensor tensor(type.held, std::move(dims));
+  const auto bytes = packed.Values<std::uint8_t>();
+  const auto bits_at = [&](std::size_t i) {
+    const std::size_t bit = i * static_cast<std::size_t>(type.bits);
+    std::uint32_t bits = bytes[bit / 8];
+    if (bit / 8 + 1 < bytes.size()) bits |= std::uint32_t{bytes[bit / 8 + 1]} << 8U;
+    return bits >> (bit % 8);
+  };
+  const auto fill = [&]<class T>() {
+    const auto values = tensor.MutableValues<T>();
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = static_cast<T>(NarrowValue(type, bits_at(i)));
+    }
+  };
+  if (type.held == DType::kF32) {
+    fill.template operator()<float>();
+  } else {
+    WithInteger(type.held, fill);
+  }
+  return tensor;
+}
+
+/// Reads the values of a tensor that has no more elements than the limits allow.
+Tensor ReadElements(const onnx::TensorProto& proto, const std::string& what,
+                    const SourceOptions& options, std::pair<DType, Dims> type) {
+  const auto& [dtype, dims] = type;
+  const bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
+  const bool complex = dtype == DType::kC64 || dtype == DType::kC128;
+  const int typed = FieldSize(proto, dtype);
+  if (typed != AllFieldSizes(proto) || (proto.has_raw_data() && typed > 0) ||
+      (external && (typed > 0 || proto.has_raw_data()))) {
+    Reject(what, "holds its values in several or in the wrong fields");
+  }
+  if (external || proto.has_raw_data()) {
+    Check(options.bytes != nullptr, "the bytes of a model's tensors are known");
+    const auto read = external ? ReadExternal : ReadRaw;
+    Tensor tensor = read(proto, what, options, std::move(type));
+    CheckBools(tensor, what);
+    return tensor;
+  }
+  // Check before allocating memory, as above.
+  const auto count = static_cast<std::uint64_t>(ElementCount(dims));
+  CheckPayload(what, static_cast<std::uint64_t>(typed), count * (complex ? 2 : 1), "values");
+  Tensor tensor(dtype, dims);
+  ReadField(proto, what, tensor);
+  CheckBools(tensor, what);
+  return tensor;
+}
+
+}  // namespace
+
+std::optional<DType> HeldType(std::int64_t number) {
+  const NarrowType* narrow = FindNarrowType(number);
+  return narrow != nullptr ? narrow->held : FromOnnxType(number);
+}
+
 Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
                        const SourceOptions& options) {
-  const auto dtype = FromOnnxType(proto.data_type());
+  const NarrowType* narrow = FindNarrowType(proto.data_type());
+  const auto dtype = HeldType(proto.data_type());
   if (!dtype) RejectElementType(what, proto.data_type());
   if (proto.has_segment()) Reject(what, "is split into segments, which are not supported");
   Dims dims = ReadDims(proto, what, options.limits);
@@ -258,26 +307,11 @@ Tensor ReadTensorProto(const onnx::TensorProto& proto, const std::string& what,
   if (bytes > options.limits.tensor_bytes) {
     Reject(what, "is too large: " + std::to_string(bytes) + " bytes");
   }
-  const bool external = proto.data_location() == onnx::TensorProto::EXTERNAL;
-  const bool complex = *dtype == DType::kC64 || *dtype == DType::kC128;
-  const int typed = FieldSize(proto, *dtype);
-  if (typed != AllFieldSizes(proto) || (proto.has_raw_data() && typed > 0) ||
-      (external && (typed > 0 || proto.has_raw_data()))) {
-    Reject(what, "holds its values in several or in the wrong fields");
-  }
-  if (external || proto.has_raw_data()) {
-    Check(options.bytes != nullptr, "the bytes of a model's tensors are known");
-    const auto read = external ? ReadExternal : ReadRaw;
-    Tensor tensor = read(proto, what, options, {*dtype, std::move(dims)});
-    CheckBools(tensor, what);
-    return tensor;
-  }
-  // Check before allocating memory, as above.
-  CheckPayload(what, static_cast<std::uint64_t>(typed), count * (complex ? 2 : 1), "values");
-  Tensor tensor(*dtype, std::move(dims));
-  ReadField(proto, what, tensor);
-  CheckBools(tensor, what);
-  return tensor;
+  if (narrow == nullptr) return ReadElements(proto, what, options, {*dtype, std::move(dims)});
+  const std::uint64_t packed = (count * static_cast<std::uint64_t>(narrow->bits) + 7) / 8;
+  const Tensor read =
+      ReadElements(proto, what, options, {DType::kU8, {static_cast<std::int64_t>(packed)}});
+  return Unpacked(*narrow, read, std::move(dims));
 }
 
 ValueType ReadTypeProto(const onnx::TypeProto& proto, const std::string& what,
@@ -302,7 +336,7 @@ ValueType ReadTypeProto(const onnx::TypeProto& proto, const std::string& what,
   if (!inner->has_tensor_type()) Reject(what, "has a type that is not supported (map or sparse)");
   const auto& tensor = inner->tensor_type();
   if (tensor.elem_type() != onnx::TensorProto::UNDEFINED) {
-    const auto dtype = FromOnnxType(tensor.elem_type());
+    const auto dtype = HeldType(tensor.elem_type());
     if (!dtype) RejectElementType(what, tensor.elem_type());
     type.dtype = *dtype;
   }

@@ -240,6 +240,13 @@ TEST(OnnxExport, RefusesAComputedBoundThatWasAnAttribute) {
       "before it can be written");
 }
 
+TEST(OnnxExport, RefusesWhatOnlySet28Has) {
+  EXPECT_EQ(ErrorOf(FromText("(float[2] x, float[2] z) => (float[2] y) { y = Mod(x, z) }", 28),
+                    {.opset = 27}),
+            "node 'Mod_0' (Mod) cannot be exported at operator set 27: the remainder of floats "
+            "that has the sign of the divisor came with set 28");
+}
+
 TEST(OnnxExport, RefusesAnOperatorSetItDoesNotKnow) {
   EXPECT_EQ(ErrorOf(Graph(), {.opset = 28}),
             "cannot export operator set 28; sets 7 to 27 are written");

@@ -337,13 +337,13 @@ std::vector<Refusal> ModelRefusals() {
        kRelu,
        0,
        {},
-       "model: uses ONNX operator set 0; sets 1 to 27 are read: export the model again with one of "
+       "model: uses ONNX operator set 0; sets 1 to 28 are read: export the model again with one of "
        "them"},
       {"ANewOperatorSet",
        kRelu,
        1000,
        {},
-       "model: uses ONNX operator set 1000; sets 1 to 27 are read: export the model again with one "
+       "model: uses ONNX operator set 1000; sets 1 to 28 are read: export the model again with one "
        "of "
        "them"},
       {"NoOperatorSet", kRelu, 13, [](auto& m) { m.clear_opset_import(); },
@@ -351,19 +351,19 @@ std::vector<Refusal> ModelRefusals() {
       {"ANewIrVersion", kRelu, 13, [](auto& m) { m.set_ir_version(15); },
        "model: has ONNX IR version 15; versions 3 to 14 are read: save the model again with one of "
        "them"},
-      {"AnInputOfANewType", kRelu, 13,
+      {"AnInputOfAnUnknownType", kRelu, 13,
        [](auto& m) {
          m.set_ir_version(11);
          m.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->set_elem_type(
-             23);
+             29);
        },
-       "model: value 'x' has element type FLOAT4E2M1, which is not supported"},
-      {"ACastToANewType",
-       "(float[2] x) => (float[2] y) { a = Cast<to = 17>(x) y = Relu(x) }",
+       "model: value 'x' has unknown element type 29"},
+      {"AnOperatorThatLacksANarrowType",
+       "(float[2] x) => (float[2] y) { a = Cast<to = 17>(x) b = Identity(a) y = Relu(b) }",
        19,
        {},
-       "model: node 0 'Cast_0' (Cast, operator set 19): element type FLOAT8E4M3FN is not "
-       "supported"},
+       "model: node 2 'Relu_2' (Relu, operator set 19): is not supported for element type "
+       "float8e4m3fn"},
       {"NoGraph", kRelu, 13, [](auto& m) { m.clear_graph(); },
        "model: is not an ONNX model: it has no graph"},
       {"ACycle",
@@ -427,8 +427,13 @@ std::vector<Refusal> TensorRefusals() {
        "model: initializer 'w' has 17 dimensions; at most 16 are read"},
       {"AnUnknownElementType", kRelu, 13, [](auto& m) { AddTensor(m, {}).set_data_type(99); },
        "model: initializer 'w' has unknown element type 99"},
-      {"ANewElementType", kRelu, 13, [](auto& m) { AddTensor(m, {}).set_data_type(22); },
-       "model: initializer 'w' has element type INT4, which is not supported"},
+      {"TooFewBytesOfANarrowType", kRelu, 13,
+       [](auto& m) {
+         auto& tensor = AddTensor(m, {5});
+         tensor.set_data_type(22);
+         tensor.set_raw_data("ab");
+       },
+       "model: initializer 'w' holds 2 bytes where its shape and type need 3"},
       {"AValueThatDoesNotFit", kRelu, 13,
        [](auto& m) {
          auto& tensor = AddTensor(m, {1});

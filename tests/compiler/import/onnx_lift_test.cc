@@ -166,6 +166,49 @@ std::vector<Case> Cases() {
        24,
        {2, 3},
        "Mul Sigmoid Mul"},
+      {"SwiGlu28",
+       "(float[2,3] x) => (float[2,3] y) { y = SwiGLU(x, x) }",
+       28,
+       {2, 3},
+       "Sigmoid Mul Mul",
+       "1.31 does not read set 28"},
+      {"CausalConv27",
+       R"((float[1,2,4] x) => (float[1,2,4] y, float[1,2,1] s) {
+            w = Constant<value = float[2,1,2] {1.0, 2.0, 3.0, 4.0}>()
+            y, s = CausalConvWithState<activation = "silu">(x, w) })",
+       27,
+       {1, 2, 4},
+       "Pad Slice Conv Sigmoid Mul",
+       "set 27 is under development"},
+      {"CastToInt4",
+       "(float[3] x) => (float[3] y) { a = Cast<to = 22>(x) y = Cast<to = 1>(a) }",
+       21,
+       {3},
+       "CastNarrow Cast",
+       "CastNarrow is not written"},
+      {"QuantizeToInt4",
+       R"((float[3] x) => (float[3] y) { s = Constant<value = float {0.5}>()
+            q = QuantizeLinear<output_dtype = 22>(x, s) y = DequantizeLinear(q, s) })",
+       21,
+       {3},
+       "QuantizeLinear Clip DequantizeLinear"},
+      {"QuantizeBlocks",
+       R"((float[2,4] x) => (uint8[2,4] y) { s = Constant<value = float[2,2] {0.5, 1.0, 2.0, 4.0}>()
+            y = QuantizeLinear<axis = 1, block_size = 2>(x, s) })",
+       21,
+       {2, 4},
+       "Gather Div Round Clip Cast"},
+      {"DequantizeBlocks",
+       R"((float[2,4] x) => (float[2,4] y) { s = Constant<value = float[1,4] {0.5, 1.0, 2.0, 4.0}>()
+            q = Cast<to = 3>(x) y = DequantizeLinear<axis = 0, block_size = 2>(q, s) })",
+       21,
+       {2, 4},
+       "Cast Cast Gather Cast Mul"},
+      {"Binarizer",
+       "(float[2,3] x) => (float[2,3] y) { y = ai.onnx.ml.Binarizer<threshold = 0.5>(x) }",
+       17,
+       {2, 3},
+       "Greater CastLike"},
       {"DftDefaultAxis20",
        "(float[2,3,4,1] x) => (float[2,3,4,2] y) { y = DFT(x) }",
        20,
@@ -554,16 +597,22 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"PadWithoutPads", "(float[2] x) => (float[2] y) { y = Pad(x) }", 9,
                 "node 0 'Pad_0' (Pad, operator set 9): needs attribute 'pads'"},
         Refusal{
-            "BlocksOfScales",
-            "(float[2,4] x) => (uint8[2,4] y) { s = Constant<value = float[2,2] {1.0, 1.0, 1.0, "
+            "TooFewBlocksOfScales",
+            "(float[2,5] x) => (uint8[2,5] y) { s = Constant<value = float[2,2] {1.0, 1.0, 1.0, "
             "1.0}>() y = QuantizeLinear<axis = 1, block_size = 2>(x, s) }",
             21,
-            "node 1 'QuantizeLinear_1' (QuantizeLinear, operator set 21): block_size is not "
-            "supported"},
-        Refusal{"ChangedInANewerSet",
-                "(float[2] x) => (float[2] y) { z = Relu(x) y = Mod<fmod = 1>(z, x) }", 28,
-                "node 1 'Mod_1' ('Mod', operator set 28): has changed since operator set 27, the "
-                "newest that is read: export the model with that one"},
+            "node 1 'QuantizeLinear_1' (QuantizeLinear, operator set 21): has not one scale for "
+            "each block of 2 along an axis of 5"},
+        Refusal{"ProductOfTwoShapes",
+                "(float[2] x, float[1] z) => (float[2] y) { y = SwiGLU(x, z) }", 28,
+                "node 0 'SwiGLU_0' (SwiGLU, operator set 28): needs inputs of one shape, not [2] "
+                "and [1]"},
+        Refusal{
+            "NoListOfKeys",
+            "(int64[2] x) => (int64[2] y) { y = ai.onnx.ml.LabelEncoder<values_int64s = [1]>(x) }",
+            17,
+            "node 0 'LabelEncoder_0' (ai.onnx.ml.LabelEncoder, operator set 17): needs one "
+            "list of keys"},
         Refusal{"ShrinkingResize",
                 "(float[1,1,4,4] x) => (float[1,1,2,2] y) { s = Constant<value = float[4] "
                 "{1.0,1.0,0.5,0.5}>() y = Resize(x, s) }",
