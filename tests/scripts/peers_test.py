@@ -113,6 +113,19 @@ class Peers(unittest.TestCase):
         self.write("tools.lock", first)
         self.assertEqual(self.version(), "1.0")
 
+    def test_makes_environments_of_another_folder_apart_from_those_of_scripts(self):
+        self.lock("1.0")
+        os.makedirs(self.at("mine"))
+        os.replace(self.at("scripts", "locks", "tools.lock"), self.at("mine", "tools.lock"))
+        self.assertEqual(self.peers("make"), (0, "", ""))
+        code, out, errors = self.peers("--locks", self.at("mine"), "python", "tools")
+        self.assertEqual((code, out), (1, ""))
+        self.assertIn(f"'scripts/peers --locks {self.at('mine')} make tools' makes it", errors)
+        self.assertEqual(self.peers("--locks", self.at("mine"), "make")[0], 0)
+        code, python, errors = self.peers("--locks", self.at("mine"), "python", "tools")
+        self.assertEqual((code, errors), (0, ""))
+        self.assertTrue(os.access(python.strip(), os.X_OK))
+
     def test_takes_a_half_made_environment_for_none(self):
         self.lock("1.0")
         self.assertEqual(self.peers("make")[0], 0)
