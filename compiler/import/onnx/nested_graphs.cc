@@ -77,6 +77,45 @@ bool GiveAlike(const Graph& a, const Graph& b) {
   return true;
 }
 
+/// Keeps the numbers of a value's sizes before an iteration that it also has after it. Returns
+/// whether something else was declared. Symbols go, too: iterations give them several values.
+bool KeepCommonSizes(ValueType& before, const ValueType& after) {
+  if (!before.shape) return false;
+  if (!after.shape || after.shape->size() != before.shape->size()) {
+    before.shape.reset();
+    return true;
+  }
+  bool differs = false;
+  for (std::size_t i = 0; i < before.shape->size(); ++i) {
+    Dim& dim = (*before.shape)[i];
+    const bool same = dim == (*after.shape)[i];
+    differs = differs || (!same && !(dim == Dim()));
+    if (!same || !dim.known()) dim = Dim();
+  }
+  return differs;
+}
+
+/// Exporters that trace a model declare what a Loop carries with the sizes that it had in front of
+/// the loop; if a body changes them, these are wrong in later iterations, and so may be all that
+/// the exporter inferred from them.
+void DropChangingSizes(const onnx::GraphProto& body, DeclaredTypes& types) {
+  bool differs = false;
+  for (int i = 2; i < body.input_size() && i - 1 < body.output_size(); ++i) {
+    const auto before = types.find(body.input(i).name());
+    const auto after = types.find(body.output(i - 1).name());
+    if (before == types.end() || before->second.container != Container::kTensor) continue;
+    const ValueType unknown;
+    differs =
+        KeepCommonSizes(before->second, after == types.end() ? unknown : after->second) || differs;
+  }
+  if (!differs) return;
+  std::set<std::string> inputs;
+  for (const auto& input : body.input()) inputs.insert(input.name());
+  for (auto& [name, type] : types) {
+    if (!inputs.contains(name)) type.shape.reset();
+  }
+}
+
 }  // namespace
 
 GraphPtr GraphReader::ReadNested(const FileNode& file, const onnx::AttributeProto& attribute,
@@ -85,7 +124,8 @@ GraphPtr GraphReader::ReadNested(const FileNode& file, const onnx::AttributeProt
   MakeNamesUnique(file.name + "." + attribute.name(), state_.value_names, proto);
   GraphReader inner(proto, source_, ops_, state_);
   inner.CheckSizes(proto);
-  const DeclaredTypes types = ReadDeclaredTypes(proto, source_.options.limits);
+  DeclaredTypes types = ReadDeclaredTypes(proto, source_.options.limits);
+  if (file.proto.op_type() == "Loop") DropChangingSizes(proto, types);
   inner.AddInitializers(proto);
   AddInputs(proto, types, inner.graph_);
   for (const std::string& name : ReadsFromOutside(proto)) {

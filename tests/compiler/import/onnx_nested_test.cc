@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -257,6 +258,54 @@ TEST(OnnxLoop, EndsWhenItsConditionDoes) {
   const Graph graph = ImportOnnxBytes(BytesOf(model));
   EXPECT_EQ(RunOn(graph, {Floats({1})}), std::vector<float>{4});
   EXPECT_EQ(RunOn(graph, {Floats({5})}), std::vector<float>{10});
+}
+
+// PyTorch's tracer declares the sizes in front of the loop, here none, for what each iteration
+// takes.
+TEST(OnnxLoop, MayChangeTheSizesThatItCarries) {
+  const Graph graph = ImportOnnxBytes(ModelBytes(R"((float[2] x, int64 n) => (float[k] y) {
+    c = Constant<value = bool {1}>()
+    none = Constant<value = float[0] {}>()
+    y = Loop (n, c, none) <
+      body = b (int64 i, bool go, float[0] v) => (bool on, float[m] w) {
+        on = Identity(go)
+        w = Concat<axis = 0>(v, x)
+      }
+    > })",
+                                                 16));
+  const Graph& body = *std::get<GraphPtr>(graph.node(graph.order()[0]).attrs.at("body"));
+  EXPECT_EQ(ToString(body.type(body.inputs()[2])), "f32[?]");
+  const std::int64_t n = 3;
+  const Tensor count = Tensor::From<std::int64_t>(DType::kI64, {}, std::span(&n, 1));
+  EXPECT_EQ(Interpret(graph, std::vector<Tensor>{Floats({1, -1}), count})[0],
+            Floats({1, -1, 1, -1, 1, -1}));
+}
+
+// Symbols that a tracer declares for two carried values may be equal in front of the loop alone.
+TEST(OnnxLoop, TakesNoSymbolsOfWhatItCarriesForSizes) {
+  const Graph graph =
+      ImportOnnxBytes(ModelBytes(R"((float[2] x, int64 n) => (float[k] y, float[l] z) {
+    c = Constant<value = bool {1}>()
+    none = Constant<value = float[0] {}>()
+    y, z = Loop (n, c, none, none) <
+      body = b (int64 i, bool go, float[s] v, float[s] w) => (bool on, float[s] p, float[s] q) {
+        on = Identity(go)
+        p = Concat<axis = 0>(v, x)
+        q = Identity(w)
+      }
+    > })",
+                                 16));
+  const std::int64_t n = 2;
+  const Tensor count = Tensor::From<std::int64_t>(DType::kI64, {}, std::span(&n, 1));
+  const auto outputs = Interpret(graph, std::vector<Tensor>{Floats({1, -1}), count});
+  EXPECT_EQ(outputs[0], Floats({1, -1, 1, -1}));
+  EXPECT_EQ(outputs[1].dims(), Dims{0});
+}
+
+TEST(OnnxLoop, KeepsTheSizesThatItsBodyKeeps) {
+  const Graph graph = ImportOnnxBytes(ModelBytes(kLoop, 16));
+  const Graph& body = *std::get<GraphPtr>(graph.node(graph.order()[0]).attrs.at("body"));
+  EXPECT_EQ(ToString(body.type(body.inputs()[2])), "f32[2]");
 }
 
 TEST(OnnxScan, OfABatchOfOneIsReadFromSet8) {
