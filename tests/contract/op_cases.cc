@@ -727,7 +727,7 @@ void AddStrings(std::vector<OpCase>& cases) {
                    .attrs = {{"case_change_action", std::string("UPPER")},
                              {"locale", std::string("C")},
                              {"stopwords", std::vector<std::string>{"UND"}}}});
-  cases.push_back({.label = "RegexFullMatch",
+  cases.push_back({.label = "StringRegexFullMatch",
                    .op = "RegexFullMatch",
                    .inputs = {words},
                    .attrs = {{"pattern", std::string("[A-Z]\\w+|u.d")}}});

@@ -103,7 +103,7 @@ Ints BlockOfEach(const Lift& lift, const Quantization& q, const Shape& scale) {
 /// Returns input `index`, scales or zero points, so that it stretches to the shape of X.
 std::string Spread(Lift& lift, Steps& steps, std::size_t index, const Quantization& q,
                    const std::string& what) {
-  const std::string given = lift.Input(index);
+  const std::string& given = lift.Input(index);
   const auto shape = lift.InputType(index).shape;
   if (!shape) lift.Reject("needs scales whose number of axes is known");
   if (q.block != 0) {
