@@ -1,6 +1,7 @@
 #include "compiler/ops/regex.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "compiler/base/error.h"
@@ -30,8 +31,8 @@ std::vector<char32_t> CharactersOf(std::string_view text, bool& valid) {
 
 }  // namespace
 
-/// Parses an expression by recursive descent, and writes its steps. Repetitions parse what they
-/// repeat again for each of its copies.
+/// Parses an expression by recursive descent, and writes its steps. Repetitions copy the steps of
+/// what they repeat.
 class RegexParser {
  public:
   RegexParser(const std::string& pattern, Regex& regex) : pattern_(pattern), regex_(regex) {
@@ -121,25 +122,26 @@ void RegexParser::Sequence(int depth) {
 }
 
 void RegexParser::Repeated(int depth) {
-  const std::size_t begin = at_;
   const std::size_t first = End();
   Atom(depth);
-  const std::size_t behind = at_;
   int least = 1;
   int most = 1;
   if (!Count(least, most)) return;
   // Whether a repetition takes much or little makes no difference to whether all of a text matches.
   Skip('?');
-  const std::size_t end = at_;
   int again = 1;
   int second = 1;
   if (Count(again, second)) Reject("repeats a repetition");
-  // Without its copy the atom is left out; all copies are written anew.
+  const std::vector<Regex::Step> body(regex_.steps_.begin() + static_cast<std::ptrdiff_t>(first),
+                                      regex_.steps_.end());
   regex_.steps_.resize(first);
   const auto copy = [&] {
-    at_ = begin;
-    Atom(depth);
-    at_ = behind;
+    const std::size_t moved = End() - first;
+    for (Regex::Step step : body) {
+      const std::size_t next = step.next + moved;
+      step.other += moved;
+      regex_.steps_[Add(step)].next = next;
+    }
   };
   for (int i = 0; i < least; ++i) copy();
   if (most < 0) {
@@ -154,7 +156,6 @@ void RegexParser::Repeated(int depth) {
     copy();
   }
   for (const std::size_t split : splits) regex_.steps_[split].other = End();
-  at_ = end;
 }
 
 bool RegexParser::Count(int& least, int& most) {

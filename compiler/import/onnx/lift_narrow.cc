@@ -79,37 +79,52 @@ Quantization TakeQuantization(Lift& lift) {
           .rounding = {.saturate = lift.Take("saturate", std::int64_t{1})}};
 }
 
-/// Returns for each entry of X's axis the index of its block.
-Ints BlockOfEach(const Lift& lift, const Quantization& q, const Shape& scale) {
+/// Repeats each entry along the axis for the elements of its block. Only sizes are constants: a
+/// list of blocks would take memory for an axis that a file only names.
+std::string RepeatBlocks(Lift& lift, Steps& steps, std::size_t index, const Quantization& q,
+                         const std::string& what) {
   const auto x = lift.InputType(0).shape;
-  if (!x || x->size() != scale.size()) {
-    lift.Reject("scales of blocks need as many axes as the input");
+  const auto of_entries = lift.InputType(index).shape;
+  const auto entries = of_entries ? StaticDims(*of_entries) : std::nullopt;
+  if (!x || !entries || x->size() != entries->size()) {
+    lift.Reject("scales of blocks need known sizes, and as many axes as the input");
   }
   const auto rank = static_cast<std::int64_t>(x->size());
   const std::int64_t axis = q.axis < 0 ? q.axis + rank : q.axis;
   if (axis < 0 || axis >= rank) lift.Reject("its axis does not fit its input");
   const std::int64_t size = (*x)[static_cast<std::size_t>(axis)].size();
-  const std::int64_t blocks = scale[static_cast<std::size_t>(axis)].size();
+  const std::int64_t blocks = (*entries)[static_cast<std::size_t>(axis)];
   if (size < 0) lift.Reject("scales of blocks need an axis of known size");
-  if (q.block < 0 || (blocks >= 0 && blocks != (size + q.block - 1) / q.block)) {
+  constexpr std::int64_t kLongest = std::int64_t{1} << 31;
+  if (q.block < 0 || q.block > kLongest || blocks != (size + q.block - 1) / q.block) {
     lift.Reject("has not one scale for each block of " + std::to_string(q.block) +
                 " along an axis of " + std::to_string(size));
   }
-  Ints of(static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < of.size(); ++i) of[i] = static_cast<std::int64_t>(i) / q.block;
-  return of;
+  const std::string apart = steps.Add(
+      "Unsqueeze", {lift.Input(index), steps.List({axis + 1}, what + "_behind")}, what + "_apart");
+  Ints repeats(static_cast<std::size_t>(rank) + 1, 1);
+  repeats[static_cast<std::size_t>(axis) + 1] = q.block;
+  const std::string each =
+      steps.Add("Expand", {apart, steps.List(repeats, what + "_repeats")}, what + "_each");
+  Ints whole(entries->begin(), entries->end());
+  whole[static_cast<std::size_t>(axis)] = blocks * q.block;
+  const std::string spread =
+      steps.Add("Reshape", {each, steps.List(whole, what + "_sizes")}, what + "_spread");
+  if (blocks * q.block == size) return spread;
+  // The last block is a part of one.
+  return steps.Add("Slice",
+                   {spread, steps.List({0}, what + "_from"), steps.List({size}, what + "_to"),
+                    steps.List({axis}, what + "_along")},
+                   what + "_cut");
 }
 
 /// Returns input `index`, scales or zero points, so that it stretches to the shape of X.
 std::string Spread(Lift& lift, Steps& steps, std::size_t index, const Quantization& q,
                    const std::string& what) {
+  if (q.block != 0) return RepeatBlocks(lift, steps, index, q, what);
   const std::string& given = lift.Input(index);
   const auto shape = lift.InputType(index).shape;
   if (!shape) lift.Reject("needs scales whose number of axes is known");
-  if (q.block != 0) {
-    const std::string of = steps.List(BlockOfEach(lift, q, *shape), what + "_blocks");
-    return steps.Add("Gather", {given, of}, what + "_spread", {{"axis", q.axis}});
-  }
   if (shape->empty() || *shape == Shape{1}) return given;
   const auto x = lift.InputType(0).shape;
   if (!x || shape->size() != 1) lift.Reject("its scales must be a number or a list");

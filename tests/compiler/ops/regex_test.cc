@@ -67,6 +67,15 @@ TEST(Regex, TakesTimeInProportionToTheText) {
   EXPECT_FALSE(regex.MatchesAll(std::string(20000, 'a')));
 }
 
+// Repetitions in repetitions, which would take 2^150 steps if each read its part anew.
+TEST(Regex, IsReadInTimeInProportionToItsLength) {
+  std::string nested = std::string(150, '(') + "a";
+  for (int i = 0; i < 150; ++i) nested += ")?";
+  EXPECT_TRUE(Regex(nested).MatchesAll("a"));
+  EXPECT_TRUE(Regex(nested).MatchesAll(""));
+  EXPECT_FALSE(Regex(nested).MatchesAll("aa"));
+}
+
 std::string ErrorOf(const std::string& pattern) {
   try {
     (void)Regex(pattern);
