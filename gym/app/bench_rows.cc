@@ -348,8 +348,8 @@ BenchRow MakePeerRow(const std::string& file, const Variant& variant, const Benc
     const ReaderModel exported = ModelForReader(*setup.graph, variant.strategy, reader);
     const bool as_is = variant.name == Name(Precision::kF32) && file.ends_with(".onnx");
     const std::string model = as_is ? ReadFile(file) : WriteForReader(exported, reader).bytes;
-    Graph bound = *setup.graph;
-    InferTypes(bound, setup.compile.bindings);
+    // Also folds what computes sizes, so that those of outputs are known.
+    const Graph bound = BindSizes(*setup.graph, setup.compile);
     Fill(row, BuildFromOnnx(model, bound, {.threads = setup.compile.threads}), setup);
     row.roof_seconds = RoofSeconds(exported.graph, setup);
     RequireFinite(exported.graph, variant.strategy, targets, setup, row);
