@@ -211,6 +211,14 @@ void AddLayers(std::vector<OpCase>& cases) {
                      .attrs = {{"axes", Ints{-1, 0}}, {"keepdims", std::int64_t{0}}}});
     cases.push_back({.label = std::string(op) + "All", .op = op, .inputs = {F32({2, 3})}});
   }
+  cases.push_back({.label = "ReduceMeanOfSeveralAxes",
+                   .op = "ReduceMean",
+                   .inputs = {F32({2, 5, 6, 3, 4})},
+                   .attrs = {{"axes", Ints{1, -1, 2}}}});
+  cases.push_back({.label = "ReduceMaxOfSeveralAxes",
+                   .op = "ReduceMax",
+                   .inputs = {F32({3, 4, 20, 2})},
+                   .attrs = {{"axes", Ints{0, 2}}, {"keepdims", std::int64_t{0}}}});
   cases.push_back({.label = "ReduceSum", .op = "ReduceSum", .inputs = {F32({2, 3, 4}), I64({1})}});
   cases.push_back(
       {.label = "ReduceMeanByInput", .op = "ReduceMean", .inputs = {F32({2, 3, 4}), I64({1})}});
