@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/ops/op.h"
+#include "compiler/passes/count_iterations.h"
 #include "compiler/passes/inline_graph.h"
 #include "compiler/passes/passes.h"
 #include "compiler/passes/rewrite.h"
@@ -69,15 +70,15 @@ class Unroller {
     for (ValueId& part : parts) part = inserter_.Add("Unsqueeze", {part, axes});
     return inserter_.Add("Concat", std::move(parts), {{"axis", axis}});
   }
+  /// Returns how many copies of a body the graph has room for.
+  [[nodiscard]] std::int64_t MostUnrolled(const Graph& body) const {
+    const std::int64_t each = CountContents(body).total_nodes + 1;
+    return (kMostNodes - std::ssize(graph_.order())) / each;
+  }
   /// Without an iteration, the types of what is collected are not known.
   [[nodiscard]] bool MayUnroll(const Graph& body, std::int64_t iterations) const {
-    const std::int64_t each = CountContents(body).total_nodes + 1;
-    const std::int64_t room = kMostNodes - std::ssize(graph_.order());
-    return iterations > 0 && iterations <= room / each;
+    return iterations > 0 && iterations <= MostUnrolled(body);
   }
-  /// Returns whether the loop's condition is known: it copies its input, or a constant.
-  [[nodiscard]] bool KnowsCondition(const Graph& body) const;
-
   Graph& graph_;
   NodeId id_;
   Node node_;  // a copy: the graph changes
@@ -93,32 +94,14 @@ std::optional<std::vector<ValueId>> Unroller::If() {
   return Inliner(graph_, id_, *branch).Copy({});
 }
 
-bool Unroller::KnowsCondition(const Graph& body) const {
-  ValueId value = body.outputs().front();
-  while (body.producer(value) != kNoNode) {
-    const Node& maker = body.node(body.producer(value));
-    if (!maker.Is("Identity")) return false;
-    value = maker.inputs.front();
-  }
-  if (value == body.inputs()[1] || TruthOf(body.constant(value))) return true;
-  const ValueId outer = graph_.FindValue(body.value(value).name);
-  const auto& captured = body.captured();
-  return std::find(captured.begin(), captured.end(), value) != captured.end() &&
-         TruthOf(graph_.constant(outer)).has_value();
-}
-
 std::optional<std::vector<ValueId>> Unroller::Loop() {
   const Graph* body = NestedGraph(node_, "body");
-  const TensorPtr most = graph_.constant(node_.Input(0));
-  if (body == nullptr || most == nullptr || most->dtype() != DType::kI64 || most->size() != 1 ||
-      node_.inputs.size() != body->inputs().size() ||
+  if (body == nullptr || node_.inputs.size() != body->inputs().size() ||
       body->outputs().size() + 1 < node_.inputs.size() || node_.inputs.size() < 2) {
     return std::nullopt;
   }
-  const std::int64_t iterations = most->Values<std::int64_t>()[0];
-  const bool starts =
-      !node_.HasInput(1) || TruthOf(graph_.constant(node_.Input(1))).value_or(false);
-  if (!starts || !MayUnroll(*body, iterations) || !KnowsCondition(*body)) return std::nullopt;
+  const auto iterations = CountIterations(graph_, node_, *body, MostUnrolled(*body));
+  if (!iterations || !MayUnroll(*body, *iterations)) return std::nullopt;
 
   const auto carried = static_cast<std::ptrdiff_t>(node_.inputs.size()) - 2;
   std::vector<ValueId> state(node_.inputs.begin() + 1, node_.inputs.end());
@@ -130,7 +113,7 @@ std::optional<std::vector<ValueId>> Unroller::Loop() {
   std::vector<std::vector<ValueId>> collected(body->outputs().size() - 1 -
                                               static_cast<std::size_t>(carried));
   Inliner inliner(graph_, id_, *body);
-  for (std::int64_t i = 0; i < iterations; ++i) {
+  for (std::int64_t i = 0; i < *iterations; ++i) {
     std::vector<ValueId> inputs = {inserter_.Int(i)};
     inputs.insert(inputs.end(), state.begin(), state.end());
     const std::vector<ValueId> made = inliner.Copy(inputs);
@@ -138,12 +121,6 @@ std::optional<std::vector<ValueId>> Unroller::Loop() {
     for (std::size_t k = 0; k < collected.size(); ++k) {
       collected[k].push_back(made[static_cast<std::size_t>(carried) + 1 + k]);
     }
-    // What is not constant here copies the condition in front of the loop, which is true.
-    ValueId condition = made[0];
-    while (graph_.producer(condition) != kNoNode) {
-      condition = graph_.node(graph_.producer(condition)).inputs.front();
-    }
-    if (!TruthOf(graph_.constant(condition)).value_or(true)) break;
   }
   std::vector<ValueId> outputs(state.begin() + 1, state.end());
   for (auto& parts : collected) outputs.push_back(Stack(std::move(parts), 0));

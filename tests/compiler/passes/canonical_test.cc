@@ -104,6 +104,18 @@ TEST(UnrollLoops, DoesNotMultiplyLoopsInLoops) {
   EXPECT_GT(graph.order().size(), 4'000U);
 }
 
+TEST(UnrollLoops, KeepsALoopThatNeverEnds) {
+  Graph graph = Parse(R"(graph main {
+    input %x : f32[2,3]
+    const %go : bool[] = [true]
+    %y = Loop(_, %go, %x) { body = graph b {
+      input %i : i64[] input %on : bool[] input %v : f32[2,3] %w = Neg(%v) output %on, %w
+    } }
+    output %y
+  })");
+  EXPECT_FALSE(PassTable().at("unroll_loops")(graph));
+}
+
 TEST(FoldBatchNorm, FoldsConstantsPerChannelToo) {
   const Graph before = Parse(R"(graph main {
     input %x : f32[2,3,4,4]
