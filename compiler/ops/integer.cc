@@ -34,9 +34,10 @@ std::vector<Tensor> EvalBitShift(const Node& node, EvalInputs inputs) {
   const bool left = AttrOr(node, "direction", std::string()) == "LEFT";
   WithInteger(outputs[0].dtype(), [&]<class T>() {
     BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0], [&](T a, T b) {
-      const auto value = static_cast<std::uint64_t>(a);
+      using Bits = std::make_unsigned_t<T>;
+      const auto value = static_cast<std::uint64_t>(static_cast<Bits>(a));
       // As unsigned, a negative number of bits is a large one, which shifts all bits out.
-      const auto by = static_cast<std::uint64_t>(b);
+      const auto by = static_cast<std::uint64_t>(static_cast<Bits>(b));
       // C++ leaves a shift by the width of the operand or more undefined.
       if (by >= 8 * sizeof(T)) return a < T{0} && !left ? static_cast<T>(-1) : T{0};
       return left ? static_cast<T>(value << by) : static_cast<T>(a >> by);
@@ -57,6 +58,18 @@ T FloorMod(T a, T b) {
   return (rest < T{0}) != (b < T{0}) ? rest + b : rest;
 }
 
+/// Returns the rest of a division by b, which is not 0: of its floor, or truncated as in C.
+template <class T>
+T IntegerMod(T a, T b, bool as_c) {
+  if constexpr (std::is_signed_v<T>) {
+    // lowest() % -1 is undefined, because the quotient overflows.
+    if (b == T{-1}) return T{0};
+  }
+  const auto rest = static_cast<T>(a % b);
+  const bool moves = !as_c && rest != T{0} && ((rest < T{0}) != (b < T{0}));
+  return moves ? static_cast<T>(rest + b) : rest;
+}
+
 std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferMod, node, inputs);
   const bool as_c = AttrOr(node, "fmod", std::int64_t{0}) != 0;
@@ -66,14 +79,7 @@ std::vector<Tensor> EvalMod(const Node& node, EvalInputs inputs) {
         return as_c ? std::fmod(a, b) : FloorMod(a, b);
       } else {
         if (b == T{0}) RejectNode(node, "divides an integer by zero");
-        if constexpr (std::is_signed_v<T>) {
-          // lowest() % -1 is undefined, because the quotient overflows.
-          if (b == T{-1}) return T{0};
-        }
-        const auto rest = static_cast<T>(a % b);
-        // Without fmod the result has the sign of the divisor, as in Python.
-        const bool moves = !as_c && rest != T{0} && ((rest < T{0}) != (b < T{0}));
-        return moves ? static_cast<T>(rest + b) : rest;
+        return IntegerMod(a, b, as_c);
       }
     });
   });

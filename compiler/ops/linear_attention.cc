@@ -235,13 +235,13 @@ std::vector<Tensor> EvalLinearAttention(const Node& node, EvalInputs inputs) {
 
 /// Counts reading and writing the state, in each step for each head.
 double Flops(const Node& node, std::span<const ValueType> /*in*/, std::span<const ValueType> out) {
-  const double heads_of_q = static_cast<double>(HeadsOf(node).of_q);
+  const auto heads_of_q = static_cast<double>(HeadsOf(node).of_q);
   const auto& y = out[0].shape;
   const auto& state = out[1].shape;
   if (!y || !state || !StaticDims(*y) || !StaticDims(*state)) return 0.0;
-  const double steps = static_cast<double>((*y)[1].size());
+  const auto steps = static_cast<double>((*y)[1].size());
   const double each = ElementsOf(out[1]);  // of all heads and samples
-  const double heads = static_cast<double>((*state)[1].size());
+  const auto heads = static_cast<double>((*state)[1].size());
   return steps * each * (3.0 + 2.0 * heads_of_q / heads);
 }
 

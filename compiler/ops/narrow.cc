@@ -43,7 +43,8 @@ double MagnitudeOf(const NarrowType& type, std::uint32_t bits) {
       exponent == static_cast<int>(last >> type.mantissa)) {
     return fraction == 0 ? kInfinity : kNan;
   }
-  const double steps = exponent == 0 ? fraction : fraction + (1U << type.mantissa);
+  const auto steps =
+      static_cast<double>(exponent == 0 ? fraction : fraction + (1U << type.mantissa));
   return std::ldexp(steps, std::max(exponent, 1) - type.bias - type.mantissa);
 }
 

@@ -90,6 +90,7 @@ class RegexParser {
   [[nodiscard]] char32_t CharacterOfClass(Set& set, bool& is_class);
   [[nodiscard]] static std::optional<Set> NamedClass(char32_t name);
   [[nodiscard]] char32_t EscapedCharacter(char32_t letter);
+  [[nodiscard]] char32_t NumberedCharacter();
   /// Reads * + ? or {m,n} behind an atom; `most` is -1 without a limit.
   bool Count(int& least, int& most);
   [[nodiscard]] bool Braces(int& least, int& most);
@@ -259,28 +260,31 @@ std::optional<Regex::Set> RegexParser::NamedClass(char32_t name) {
   }
 }
 
+/// Reads a character by its number behind \x.
+char32_t RegexParser::NumberedCharacter() {
+  const bool braced = Skip('{');
+  char32_t code = 0;
+  std::size_t digits = 0;
+  while (braced ? !Is('}') : digits < 2) {
+    const char32_t digit = Next();
+    const bool decimal = digit >= '0' && digit <= '9';
+    const char32_t lower = digit | 0x20U;
+    if (!decimal && (lower < 'a' || lower > 'f')) Reject("has a bad number of a character");
+    code = code * 16 + (decimal ? digit - '0' : lower - 'a' + 10);
+    if (code > kLastCharacter) Reject("has a bad number of a character");
+    ++digits;
+  }
+  if (braced && (!Skip('}') || digits == 0)) Reject("has a bad number of a character");
+  return code;
+}
+
 /// Returns the character of an escape whose letter was read.
 char32_t RegexParser::EscapedCharacter(char32_t letter) {
   constexpr std::string_view kNames = "aftnrv";
   constexpr std::string_view kMeant = "\a\f\t\n\r\v";
   const auto known = letter < 0x80 ? kNames.find(static_cast<char>(letter)) : std::string::npos;
   if (known != std::string::npos) return static_cast<char32_t>(kMeant[known]);
-  if (letter == 'x') {
-    const bool braced = Skip('{');
-    char32_t code = 0;
-    std::size_t digits = 0;
-    while (braced ? !Is('}') : digits < 2) {
-      const char32_t digit = Next();
-      const bool decimal = digit >= '0' && digit <= '9';
-      const char32_t lower = digit | 0x20U;
-      if (!decimal && (lower < 'a' || lower > 'f')) Reject("has a bad number of a character");
-      code = code * 16 + (decimal ? digit - '0' : lower - 'a' + 10);
-      if (code > kLastCharacter) Reject("has a bad number of a character");
-      ++digits;
-    }
-    if (braced && (!Skip('}') || digits == 0)) Reject("has a bad number of a character");
-    return code;
-  }
+  if (letter == 'x') return NumberedCharacter();
   // Letters and digits have meanings, of which those above are read.
   if (letter < 0x80 && letter != '_' && IsWord(letter)) {
     Reject(std::string("has \\") + static_cast<char>(letter) + ", which is not supported");

@@ -108,7 +108,7 @@ std::string RepeatBlocks(Lift& lift, Steps& steps, std::size_t index, const Quan
       steps.Add("Expand", {apart, steps.List(repeats, what + "_repeats")}, what + "_each");
   Ints whole(entries->begin(), entries->end());
   whole[static_cast<std::size_t>(axis)] = blocks * q.block;
-  const std::string spread =
+  std::string spread =
       steps.Add("Reshape", {each, steps.List(whole, what + "_sizes")}, what + "_spread");
   if (blocks * q.block == size) return spread;
   // The last block is a part of one.
