@@ -25,11 +25,11 @@ constexpr std::int64_t kMostCounted = 2'000;
 
 /// What conditions of loops are made of. Small inputs of these give small outputs.
 bool IsCounting(const Node& node) {
-  static const std::set<std::string_view> kOps = {
+  static const std::set<std::string_view> ops = {
       "Abs",  "Add",      "And", "Cast",  "Div", "Equal",   "Gather",   "Greater", "GreaterOrEqual",
       "Less", "Identity", "Max", "Min",   "Mod", "Mul",     "Neg",      "Not",     "LessOrEqual",
       "Or",   "Reshape",  "Sub", "Where", "Xor", "Squeeze", "Unsqueeze"};
-  return node.domain.empty() && kOps.contains(node.op);
+  return node.domain.empty() && ops.contains(node.op);
 }
 
 template <typename T>
