@@ -46,7 +46,7 @@ class Region {
       for (const Use& use : graph_.uses(value)) {
         if (moved_.contains(use.node)) continue;
         auto moved = TryMove(use.node);
-        if (!moved) continue;
+        if (!moved || !Has(moved->moved, use.index)) continue;
         for (const std::size_t index : moved->moved) {
           const ValueId read = graph_.node(use.node).inputs[index];
           if (IsTransposed(read) && plain_.insert(read).second) open.push_back(read);
@@ -80,8 +80,16 @@ class Region {
   [[nodiscard]] const Perm& perm() const { return perm_; }
   [[nodiscard]] const Perm& inverse() const { return inverse_; }
   [[nodiscard]] const std::map<NodeId, MovedNode>& moved() const { return moved_; }
+  /// Returns whether a node that moves reads the plain value there.
+  [[nodiscard]] bool ReadsPlain(const Use& use) const {
+    const auto found = moved_.find(use.node);
+    return found != moved_.end() && Has(found->second.moved, use.index);
+  }
 
  private:
+  static bool Has(const std::vector<std::size_t>& moved, std::size_t index) {
+    return std::find(moved.begin(), moved.end(), index) != moved.end();
+  }
   /// Returns whether a value is the output of a Transpose of this order.
   [[nodiscard]] bool IsTransposed(ValueId value) const {
     const NodeId producer = graph_.producer(value);
@@ -108,9 +116,8 @@ class Region {
 
   [[nodiscard]] bool IsReadHereAlone(ValueId value) const {
     const auto& uses = graph_.uses(value);
-    return !graph_.IsOutput(value) && std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
-      return moved_.contains(use.node);
-    });
+    return !graph_.IsOutput(value) &&
+           std::all_of(uses.begin(), uses.end(), [&](const Use& use) { return ReadsPlain(use); });
   }
 
   /// Returns the cost of giving readers outside the region what they read, less that of Transposes
@@ -120,7 +127,7 @@ class Region {
     bool needed = graph_.IsOutput(made);
     double cost = 0;
     for (const Use& use : graph_.uses(made)) {
-      if (moved_.contains(use.node) && moved.output == perm_) continue;
+      if (moved.output == perm_ && ReadsPlain(use)) continue;
       const auto next = PermOf(graph_, graph_.node(use.node));
       if (!next) {
         needed = true;
@@ -209,7 +216,7 @@ class Mover {
     bool needed = graph_.IsOutput(made);
     const std::vector<Use> uses = graph_.uses(made);
     for (const Use& use : uses) {
-      if (region_.moved().contains(use.node) && moved.output == region_.perm()) continue;
+      if (moved.output == region_.perm() && region_.ReadsPlain(use)) continue;
       const auto next = PermOf(graph_, graph_.node(use.node));
       if (!next) {
         needed = true;
