@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <string>
@@ -173,8 +175,22 @@ std::vector<Pass> OneDnnTarget::DoPasses(PassPhase phase) const {
   return {{"remove_identities", RemoveIdentities}};
 }
 
+/// Returns whether oneDNN can count the elements of a value: it computes some sizes in 32 bits, and
+/// divides by zero where they overflow.
+bool IsCountable(const Graph& graph, ValueId value) {
+  if (value == kNoValue) return true;
+  const auto& shape = graph.type(value).shape;
+  const auto dims = shape ? StaticDims(*shape) : std::nullopt;
+  return dims && ElementCount(*dims) <= std::numeric_limits<std::int32_t>::max();
+}
+
 bool OneDnnTarget::DoSupports(const Graph& graph, NodeId id) const {
   const Node& node = graph.node(id);
+  const auto countable = [&](ValueId value) { return IsCountable(graph, value); };
+  if (!std::all_of(node.inputs.begin(), node.inputs.end(), countable) ||
+      !std::all_of(node.outputs.begin(), node.outputs.end(), countable)) {
+    return false;
+  }
   const bool sums = node.op == "Conv" || node.op == "Gemm";
   if (sums && !exact_int8_ && !node.inputs.empty() && node.inputs[0] != kNoValue) {
     const DType x = graph.type(node.inputs[0]).dtype;

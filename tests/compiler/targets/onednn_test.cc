@@ -528,6 +528,19 @@ TEST(OneDnnTarget, BuildsAndRunsOnSeveralThreadsAtOnce) {
   for (const std::vector<Tensor>& output : outputs) EXPECT_EQ(output, expected);
 }
 
+TEST(OneDnnTarget, LeavesValuesThatItCannotCount) {
+  const auto target = MakeOneDnnTarget();
+  for (const bool fits : {true, false}) {
+    const std::string width = fits ? "40" : "2147483647";
+    Graph graph =
+        ParseGraph("graph g {\n input %x : f32[1,4,8," + width +
+                   "]\n const %w : f32[4,4,3,3] = random 1\n %y = Conv(%x, %w) {pads = [1, "
+                   "1, 1, 1]}\n output %y\n}");
+    InferTypes(graph);
+    EXPECT_EQ(target->Supports(graph, graph.order().front()), fits);
+  }
+}
+
 TEST(OneDnnTarget, SaysItsVersionAndInstructionSet) {
   const std::string version = MakeOneDnnTarget()->facts().version;
   EXPECT_TRUE(version.starts_with("2.") || version.starts_with("3.")) << version;
