@@ -55,6 +55,15 @@ class Ending(e2e.ProgramTest):
     def quantize(self, code, *options):
         return json.loads(self.mscgym(code, "quantize", self.net, *self.calibration, "--json", *options).stdout)
 
+    def quantize_slower(self, *options):
+        """Quantizes to a slower model; again where other programs made the interval too wide to say so."""
+        for _ in range(5):
+            done = self.run_any("quantize", self.net, *self.calibration, *options)
+            if done.returncode == MISSED:
+                break
+        self.assertEqual(done.returncode, MISSED, done.stderr + done.stdout)
+        return done
+
     def test_the_next_command_runs_as_it_is(self):
         plan, onnx = self.at("a plan.json"), self.at("out.onnx")
         begins = (([], "mscgym quantize "), (["--save-plan", plan], "mscgym export "),
@@ -73,10 +82,10 @@ class Ending(e2e.ProgramTest):
     def test_what_is_slower_ends_with_3_where_layers_should_be_faster(self):
         # The reference kernels dequantize what they read.
         slow = ["--target", "reference", "--out", self.at("out.onnx")]
-        done = self.mscgym(MISSED, "quantize", self.net, *self.calibration, *slow)
+        done = self.quantize_slower(*slow)
         self.assertRegex(done.stderr, r"(?m)^slower: on reference, 1 thread: \d+\.\d+ of the time of f32 \(95 % interval ")
         self.assertRegex(done.stdout.splitlines()[-1], "^next: mscgym bench .* --targets .*native")
-        made = self.quantize(MISSED, *slow)
+        made = json.loads(self.quantize_slower(*slow, "--json").stdout)
         self.assertGreater(made["latency"]["ratio_low"], 1)
         self.assertEqual([problem.split(":")[0] for problem in made["problems"]], ["slower"])
         self.assertEqual(self.quantize(0, *slow, "--no-speed")["no_latency"], "not measured, because of --no-speed")
