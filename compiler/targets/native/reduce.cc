@@ -55,7 +55,7 @@ class Reduction {
     Expr value = outer_.empty() ? AlongInner(writer, x, lanes, place, body)
                                 : AlongAll(writer, x, lanes, place, body);
     if (!mean_) return value;
-    double count = static_cast<double>(dims_[inner_]);
+    auto count = static_cast<double>(dims_[inner_]);
     for (const std::size_t axis : outer_) count *= static_cast<double>(dims_[axis]);
     return std::move(value) * Float(1 / count);
   }
