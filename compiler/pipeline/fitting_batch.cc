@@ -11,8 +11,6 @@
 namespace msc {
 namespace {
 
-constexpr double kMostBytes = 32.0 * (1U << 20U);
-
 /// Returns about how many bytes a run on `inputs` takes: outputs of `graph` are held twice, in the
 /// arena and by the caller, and at least two other values at once. 0 if shapes are not known.
 double BytesOf(Graph graph, std::span<const Tensor> inputs) {
@@ -38,7 +36,7 @@ double BytesOf(Graph graph, std::span<const Tensor> inputs) {
 }  // namespace
 
 std::int64_t FittingBatch(const Graph& graph, std::span<const std::string> values,
-                          const SampleSource& samples, std::int64_t most) {
+                          const SampleSource& samples, std::int64_t most, double most_bytes) {
   if (samples.inputs() != graph.inputs().size() || FixedBatch(graph)) return most;
   Graph part = graph;
   std::vector<ValueId> outputs;
@@ -55,7 +53,7 @@ std::int64_t FittingBatch(const Graph& graph, std::span<const std::string> value
     bytes = std::max(bytes, BytesOf(part, InputsOfRows(LayoutOf(graph), samples.Read(first, 1))));
   }
   if (bytes == 0) return most;
-  return std::min(most, static_cast<std::int64_t>(std::max(1.0, kMostBytes / bytes)));
+  return std::min(most, static_cast<std::int64_t>(std::max(1.0, most_bytes / bytes)));
 }
 
 }  // namespace msc

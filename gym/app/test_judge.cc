@@ -95,7 +95,8 @@ TestJudge::TestJudge(TestSamples test, const Graph& before, CalibrationRun run,
                      const TargetRegistry& targets, const JudgeOptions& options)
     : test_(std::move(test)), run_(std::move(run)), targets_(targets) {
   // One size for all models, since their outputs are compared batch by batch.
-  run_.batch = FittingBatch(before, OutputNames(before), *test_.source, 64);
+  constexpr double kMostBytes = 32.0 * (1U << 20U);
+  run_.batch = FittingBatch(before, OutputNames(before), *test_.source, 64, kMostBytes);
   layout_ = LayoutOf(before);
   ForEachBatch(before, [&](std::vector<Tensor> outputs) { wanted_.Add(std::move(outputs)); });
   const std::vector<Tensor> wanted = JoinFirstSize(wanted_, !options.metrics.empty());

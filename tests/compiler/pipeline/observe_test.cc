@@ -128,13 +128,14 @@ TEST(FittingBatch, IsSmallerIfValuesAreLarge) {
 })");
   InferTypes(graph);
   const std::vector<std::string> values = {"y"};
-  EXPECT_EQ(FittingBatch(graph, values, CountingSamples(64, {1}), 32), 2);
-  EXPECT_EQ(FittingBatch(graph, values, CountingSamples(64, {1}), 1), 1);
+  EXPECT_EQ(FittingBatch(graph, values, CountingSamples(64, {1}), 32), 16);
+  EXPECT_EQ(FittingBatch(graph, values, CountingSamples(64, {1}), 8), 8);
+  EXPECT_EQ(FittingBatch(graph, values, CountingSamples(64, {1}), 32, 40.0 * (1U << 20U)), 2);
   EXPECT_EQ(FittingBatch(Net("n"), std::vector<std::string>{"r1"}, CountingSamples(64, {3}), 32),
             32);
   const CountingSamples samples(32, {1});
   (void)ObserveActivations(graph, samples, {.target = "reference"}, Targets());
-  EXPECT_EQ(samples.most(), 2);
+  EXPECT_EQ(samples.most(), 16);
 }
 
 /// What a visitor saw: the first sample of each batch, and the bytes of all values.
