@@ -159,7 +159,7 @@ class OneDnnTarget final : public Target {
   [[nodiscard]] const TargetFacts& DoFacts() const noexcept override { return facts_; }
   [[nodiscard]] bool DoWantsFusedOps() const override { return true; }
   [[nodiscard]] std::vector<Pass> DoPasses(PassPhase phase) const override;
-  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId node) const override;
+  [[nodiscard]] bool DoSupports(const Graph& graph, NodeId id) const override;
   [[nodiscard]] std::optional<Failure> DoGraphToRuntime(const Region& region,
                                                         const TargetOptions& options,
                                                         ExecutableBuilder& builder) const override;
