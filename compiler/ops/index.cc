@@ -22,7 +22,9 @@ namespace {
 /// Returns entry `at` of a list of indices into an axis of `size`; negative indices count from the
 /// end.
 std::int64_t IndexAt(const Node& node, const Tensor& indices, std::int64_t at, std::int64_t size) {
-  const auto given = static_cast<std::int64_t>(NumberAt(indices, at));
+  const auto given = indices.dtype() == DType::kI64
+                         ? indices.Values<std::int64_t>()[static_cast<std::size_t>(at)]
+                         : static_cast<std::int64_t>(NumberAt(indices, at));
   const std::int64_t index = given < 0 ? given + size : given;
   if (index < 0 || index >= size) {
     RejectNode(node,
@@ -35,19 +37,38 @@ std::size_t AxisOf(const Node& node, std::size_t rank, std::int64_t otherwise) {
   return NormalAxis(node, AttrOr(node, "axis", otherwise), rank);
 }
 
-/// Takes the position of element `at` of a tensor of `index_dims`, replaces its coordinate along
-/// `axis` by `index`, and returns the offset in a tensor of `dims` of the same rank.
-std::int64_t Redirected(const Dims& dims, const Dims& index_dims, std::int64_t at, std::size_t axis,
-                        std::int64_t index) {
-  const Dims strides = StridesOf(dims);
-  const Dims steps = StridesOf(index_dims);
-  std::int64_t offset = 0;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const std::int64_t position = i == axis ? index : at / steps[i] % index_dims[i];
-    offset += position * strides[i];
+/// Walks over the elements of a tensor of `index_dims`, in order, beside one of `dims` of the same
+/// rank.
+class Redirection {
+ public:
+  Redirection(const Dims& dims, const Dims& index_dims, std::size_t axis)
+      : strides_(StridesOf(dims)),
+        index_dims_(index_dims),
+        axis_(axis),
+        position_(dims.size(), 0) {}
+
+  /// Returns the offset of the element whose coordinates are those of this step, but for `index`
+  /// along the axis.
+  [[nodiscard]] std::int64_t At(std::int64_t index) const {
+    return offset_ + index * strides_[axis_];
   }
-  return offset;
-}
+  void Next() {
+    for (std::size_t i = position_.size(); i-- > 0;) {
+      const std::int64_t stride = i == axis_ ? 0 : strides_[i];
+      offset_ += stride;
+      if (++position_[i] < index_dims_[i]) return;
+      offset_ -= stride * position_[i];
+      position_[i] = 0;
+    }
+  }
+
+ private:
+  Dims strides_;
+  Dims index_dims_;
+  std::size_t axis_;
+  std::vector<std::int64_t> position_;
+  std::int64_t offset_ = 0;  ///< of the position, with 0 along the axis
+};
 
 /// Checks that `index_dims` has the rank of `dims` and, except along `axis`, no larger sizes.
 void CheckReach(const Node& node, const Dims& dims, const Dims& index_dims, std::size_t axis) {
@@ -77,12 +98,20 @@ std::vector<Tensor> EvalGatherElements(const Node& node, EvalInputs inputs) {
   const Tensor& indices = *inputs[1];
   const std::size_t axis = AxisOf(node, x.dims().size(), 0);
   CheckReach(node, x.dims(), indices.dims(), axis);
-  for (std::int64_t i = 0; i < indices.size(); ++i) {
-    const std::int64_t index = IndexAt(node, indices, i, x.dims()[axis]);
-    CopyElements(x, outputs[0],
-                 {.from_offset = Redirected(x.dims(), indices.dims(), i, axis, index),
-                  .to_offset = i,
-                  .count = 1});
+  Redirection place(x.dims(), indices.dims(), axis);
+  const std::int64_t size = x.dims()[axis];
+  if (x.dtype() == DType::kF32) {
+    const auto from = x.Values<float>();
+    const auto to = outputs[0].MutableValues<float>();
+    for (std::size_t i = 0; i < to.size(); ++i, place.Next()) {
+      const std::int64_t index = IndexAt(node, indices, static_cast<std::int64_t>(i), size);
+      to[i] = from[static_cast<std::size_t>(place.At(index))];
+    }
+    return outputs;
+  }
+  for (std::int64_t i = 0; i < indices.size(); ++i, place.Next()) {
+    const std::int64_t index = IndexAt(node, indices, i, size);
+    CopyElements(x, outputs[0], {.from_offset = place.At(index), .to_offset = i, .count = 1});
   }
   return outputs;
 }
@@ -191,12 +220,10 @@ std::vector<Tensor> EvalScatterElements(const Node& node, EvalInputs inputs) {
   const std::size_t axis = AxisOf(node, dims.size(), 0);
   CheckReach(node, dims, indices.dims(), axis);
   if (inputs[2]->dims() != indices.dims()) RejectNode(node, "updates and indices differ in shape");
-  for (std::int64_t i = 0; i < indices.size(); ++i) {
+  Redirection place(dims, indices.dims(), axis);
+  for (std::int64_t i = 0; i < indices.size(); ++i, place.Next()) {
     const std::int64_t index = IndexAt(node, indices, i, dims[axis]);
-    Put(node, *inputs[2], outputs[0],
-        {.from_offset = i,
-         .to_offset = Redirected(dims, indices.dims(), i, axis, index),
-         .count = 1});
+    Put(node, *inputs[2], outputs[0], {.from_offset = i, .to_offset = place.At(index), .count = 1});
   }
   return outputs;
 }
