@@ -48,7 +48,7 @@ struct ImportOptions {
   std::function<TensorPtr(const std::string& name, const ValueType& type)> fix_input = {};
 };
 
-/// Imports an ONNX model of operator set 1 to 27 and IR version 3 to 14, or of a newer one, up to
+/// Imports an ONNX model of operator set 1 to 28 and IR version 3 to 14, or of a newer one, up to
 /// ListedOpset of operator_sets.h, that has changed none of its operators. The graph uses operator
 /// set 17; other forms are converted, or rejected if set 17 cannot express them. `Constant` nodes
 /// become constants, `Dropout` becomes `Identity`. Functions of the model are inlined. Of an `If`
@@ -66,7 +66,7 @@ struct ImportOptions {
 /// Reads external data only below the folder of the model, follows no links, and verifies checksums
 /// that the model gives. Takes as much memory as the tensors in the model's own file, and little
 /// more; see ExternalStorage for those in others. Sources: ONNX IR specification, Operators and
-/// Changelog pages, up to operator set 27.
+/// Changelog pages, up to operator set 28.
 [[nodiscard]] Graph ImportOnnx(const std::string& path, const ImportOptions& options = {});
 /// Imports the content of a model file; messages call it "model".
 [[nodiscard]] Graph ImportOnnxBytes(std::string_view bytes, const ImportOptions& options = {});

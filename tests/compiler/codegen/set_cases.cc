@@ -42,6 +42,14 @@ SetCase FromText(const std::string& label, const std::string& text) {
   return one;
 }
 
+/// Returns a case for each label and graph.
+std::vector<SetCase> FromTexts(const std::vector<std::pair<std::string, std::string>>& texts) {
+  std::vector<SetCase> cases;
+  cases.reserve(texts.size());
+  for (const auto& [label, text] : texts) cases.push_back(FromText(label, text));
+  return cases;
+}
+
 SetCase FromOpCase(const OpCase& op_case) {
   SetCase one{.label = op_case.label, .graph = Graph("g"), .inputs = {}};
   Node node;
@@ -104,8 +112,7 @@ std::vector<SetCase> OlderForms() {
        "graph g {\n input %x : f32[2,3]\n const %p : i64[] = [2]\n %y = Pow(%x, %p)\n output "
        "%y\n}"},
   };
-  std::vector<SetCase> cases;
-  for (const auto& [label, text] : texts) cases.push_back(FromText(label, text));
+  std::vector<SetCase> cases = FromTexts(texts);
   for (const std::string op : {"Sum", "Mean", "Max", "Min"}) {
     cases.push_back(FromText(op + "OfSeveralShapes", two + op + "(%x, %z, %x)\n output %y\n}"));
     cases.push_back(FromText(op + "OfOneShape", two + op + "(%x, %x)\n output %y\n}"));
@@ -153,9 +160,7 @@ std::vector<SetCase> NewerForms() {
        "10}\n %b = Cast(%w) {to = 10}\n %c = MatMul(%a, %b)\n %y = Cast(%c) {to = 1}\n output "
        "%y\n}"},
   };
-  std::vector<SetCase> cases;
-  for (const auto& [label, text] : texts) cases.push_back(FromText(label, text));
-  return cases;
+  return FromTexts(texts);
 }
 
 /// Operators with nested graphs, whose names are those of graphs around them.
@@ -185,9 +190,7 @@ std::vector<SetCase> NestedForms() {
        "%y\n "
        "output %rows\n}"},
   };
-  std::vector<SetCase> cases;
-  for (const auto& [label, text] : texts) cases.push_back(FromText(label, text));
-  return cases;
+  return FromTexts(texts);
 }
 
 }  // namespace
