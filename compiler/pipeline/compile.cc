@@ -1,6 +1,8 @@
 #include "compiler/pipeline/compile.h"
 
 #include <array>
+#include <cstddef>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <new>
@@ -18,6 +20,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
+#include "compiler/pipeline/branches.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/images.h"
 #include "compiler/pipeline/region_precision.h"
@@ -80,10 +83,12 @@ void CheckStatic(const Graph& graph) {
   }
 }
 
-/// Nodes that one target builds as one region.
+/// Nodes that one target builds as one region, or one choice between branches.
 struct Run {
   const Target* target = nullptr;
   std::vector<NodeId> nodes;
+  Guards guards = {};  ///< of all its nodes
+  bool chooses = false;
 };
 
 constexpr std::string_view kReference = "reference";
@@ -117,10 +122,12 @@ const Target* FallbackFor(const Graph& graph, NodeId id, const Target& wanted,
 }
 
 /// Places each node on the target of `wanted` if that supports it, else on the first fallback that
-/// does. The Failure names the first node that no target supports.
+/// does. Branches are runs of their own, so that one can be left out. The Failure names the first
+/// node that no target supports.
 Result<Placement> Place(const Graph& graph, std::span<const Run> wanted,
                         std::span<const std::string_view> fallbacks,
                         const TargetRegistry& registry) {
+  const Branches branches = FindBranches(graph);
   Placement placement;
   std::vector<Run>& placed = placement.runs;
   for (const Run& run : wanted) {
@@ -136,12 +143,39 @@ Result<Placement> Place(const Graph& graph, std::span<const Run> wanted,
         }
         placement.uses_first_fallback |= target->facts().name == fallbacks.front();
       }
-      if (!goes_on || placed.back().target != target) placed.push_back({target, {}});
+      const bool chooses = branches.choices.contains(id);
+      const auto found = branches.guards.find(id);
+      const Guards guards = found == branches.guards.end() ? Guards{} : found->second;
+      goes_on = goes_on && placed.back().target == target && placed.back().guards == guards &&
+                !placed.back().chooses && !chooses;
+      if (!goes_on) placed.push_back({target, {}, guards, chooses});
       placed.back().nodes.push_back(id);
       goes_on = true;
     }
   }
   return placement;
+}
+
+/// Adds the step of a Where node of FindBranches.
+void AddChoice(const Graph& graph, NodeId id, const Target& target, ExecutableBuilder& builder) {
+  const Node& node = graph.node(id);
+  const BufferId condition = builder.BufferOf(node.inputs[0]);
+  const BufferId if_true = builder.BufferOf(node.inputs[1]);
+  const BufferId if_false = builder.BufferOf(node.inputs[2]);
+  const BufferId to = builder.BufferOf(node.outputs[0]);
+  const ValueType& type = graph.type(node.outputs[0]);
+  const std::size_t bytes =
+      static_cast<std::size_t>(ElementCount(*StaticDims(*type.shape))) * ByteSize(type.dtype);
+  builder.AddStep({.name = node.name,
+                   .target = target.facts().name,
+                   .nodes = {node.name},
+                   .reads = {condition, if_true, if_false},
+                   .writes = {to},
+                   .run = [=](const StepContext& context) {
+                     const bool truth = *context.At(condition) != std::byte{0};
+                     if (bytes == 0) return;
+                     std::memcpy(context.At(to), context.At(truth ? if_true : if_false), bytes);
+                   }});
 }
 
 /// Exceptions of libraries become a Failure of the candidate. Internal errors and errors of the
@@ -151,6 +185,15 @@ Result<Executable> BuildPlaced(const Graph& graph, std::vector<Run> placed,
   try {
     ExecutableBuilder builder(graph);
     for (Run& run : placed) {
+      std::vector<StepCondition> conditions;
+      for (const Guard& guard : run.guards) {
+        conditions.push_back({builder.BufferOf(guard.condition), guard.value});
+      }
+      builder.SetConditions(std::move(conditions));
+      if (run.chooses) {
+        AddChoice(graph, run.nodes.front(), *run.target, builder);
+        continue;
+      }
       // A run of consecutive nodes in topological order is convex.
       const Region region{.graph = &graph, .nodes = std::move(run.nodes)};
       const TargetOptions target_options{.threads = options.threads};
@@ -434,6 +477,10 @@ std::optional<Failure> UpdateConstants(const Lowered& lowered, const TargetRegis
   std::vector<std::pair<BufferId, TensorPtr>> all;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     Run& run = runs[i];
+    if (run.chooses) {
+      return Failure{FailureKind::kUnsupported,
+                     "a choice between branches may read weights; compile the model again"};
+    }
     const Region region{.graph = &lowered.graph, .nodes = std::move(run.nodes)};
     const TargetOptions wanted = run.target->OptionsFor({.threads = options.threads});
     const Result<kernel::Program> program = run.target->GraphToKernel(region, wanted);

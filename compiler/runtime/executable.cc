@@ -170,6 +170,16 @@ void Executable::CopyOutputs(const Workspace& workspace, std::span<Tensor> outpu
   }
 }
 
+namespace {
+
+bool Hold(const std::vector<StepCondition>& conditions, const StepContext& context) {
+  return std::all_of(conditions.begin(), conditions.end(), [&](const StepCondition& condition) {
+    return (*context.At(condition.buffer) != std::byte{0}) == condition.value;
+  });
+}
+
+}  // namespace
+
 template <class RunStep>
 void Executable::RunSteps(std::span<const Tensor> inputs, std::span<Tensor> outputs,
                           const RunStep& run_step) const {
@@ -180,15 +190,17 @@ void Executable::RunSteps(std::span<const Tensor> inputs, std::span<Tensor> outp
   const FlushSubnormals flush(pool_threads_);
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step::Run& own = workspace->own[i];
-    run_step(steps_[i], own ? own : steps_[i].run, context);
+    const Step::Run* run = own ? &own : &steps_[i].run;
+    run_step(steps_[i], Hold(steps_[i].conditions, context) ? run : nullptr, context);
   }
   CopyOutputs(*workspace, outputs);
 }
 
 void Executable::RunInto(std::span<const Tensor> inputs, std::span<Tensor> outputs) const {
-  RunSteps(
-      inputs, outputs,
-      [](const Step& /*step*/, const Step::Run& run, const StepContext& context) { run(context); });
+  RunSteps(inputs, outputs,
+           [](const Step& /*step*/, const Step::Run* run, const StepContext& context) {
+             if (run != nullptr) (*run)(context);
+           });
 }
 
 std::vector<Tensor> Executable::Run(std::span<const Tensor> inputs) const {
@@ -204,9 +216,9 @@ std::vector<Tensor> Executable::Profile(std::span<const Tensor> inputs,
   times.clear();
   times.reserve(steps_.size());
   RunSteps(inputs, outputs,
-           [&](const Step& step, const Step::Run& run, const StepContext& context) {
+           [&](const Step& step, const Step::Run* run, const StepContext& context) {
              const Clock::time_point start = Clock::now();
-             run(context);
+             if (run != nullptr) (*run)(context);
              times.push_back({.name = step.name,
                               .target = step.target,
                               .precision = step.precision,

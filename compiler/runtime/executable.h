@@ -31,6 +31,12 @@ class StepContext {
   std::span<std::byte* const> addresses_;
 };
 
+/// A boolean in a buffer, and the value that it must have for a step to run.
+struct StepCondition {
+  BufferId buffer{};
+  bool value = false;
+};
+
 /// A call into a kernel or a library.
 struct Step {
   std::string name;    ///< shown in profiles: "conv1+relu"
@@ -52,6 +58,8 @@ struct Step {
   /// Threads of the pool on which its library runs loops without adopting the FloatMode of the
   /// calling thread.
   int pool_threads = 1;
+  /// A run leaves the step out if one of these does not hold. The builder sets them.
+  std::vector<StepCondition> conditions = {};
 };
 
 /// Memory use of an executable. Inputs and outputs belong to the caller and are not counted:
@@ -77,7 +85,7 @@ struct ConstantGroup {
   std::vector<BufferId> constants = {};
 };
 
-/// Time of one step in a profile; other fields as in Step.
+/// Time of one step in a profile, about 0 if the run left it out; other fields as in Step.
 struct StepTime {
   std::string name;
   std::string target;
@@ -213,6 +221,10 @@ class ExecutableBuilder {
   void Alias(BufferId view, BufferId of, std::size_t offset = 0);
   /// Adds a step. Steps run in the order in which they were added.
   void AddStep(Step step);
+  /// Sets the conditions of the steps that are added from now on. Earlier steps write the booleans,
+  /// unless they are inputs or constants. Whoever reads what such a step writes must do so only if
+  /// all of them hold.
+  void SetConditions(std::vector<StepCondition> conditions) { conditions_ = std::move(conditions); }
   /// States that the code of a region's steps does not depend on the values of these constants.
   void AddConstantGroup(ConstantGroup group) { constant_groups_.push_back(std::move(group)); }
 
@@ -234,6 +246,7 @@ class ExecutableBuilder {
   std::vector<Buffer> buffers_;
   std::vector<BufferId> value_buffers_;
   std::vector<Step> steps_;
+  std::vector<StepCondition> conditions_;
   std::vector<ConstantGroup> constant_groups_;
   std::vector<std::shared_ptr<const void>> keep_alive_;
 };

@@ -132,6 +132,7 @@ void ExecutableBuilder::Alias(BufferId view, BufferId of, std::size_t offset) {
 void ExecutableBuilder::AddStep(Step step) {
   Check((step.run != nullptr) != (step.make_run != nullptr),
         "a step has one run for all, or makes one for each workspace");
+  step.conditions = conditions_;
   steps_.push_back(std::move(step));
 }
 
@@ -215,13 +216,14 @@ void ExecutableBuilder::PlaceRest(Executable& executable) {
 Executable ExecutableBuilder::Build() && {
   // Alias makes sure that views fit into their root, so the root covers all of them.
   for (std::size_t i = 0; i < steps_.size(); ++i) {
-    for (const auto* list : {&steps_[i].reads, &steps_[i].writes}) {
-      for (const BufferId id : *list) {
-        Buffer& root = buffers_[Root(Index(id))];
-        root.first = std::min(root.first, i);
-        root.last = std::max(root.last, i);
-      }
-    }
+    const auto use = [&](BufferId id) {
+      Buffer& root = buffers_[Root(Index(id))];
+      root.first = std::min(root.first, i);
+      root.last = std::max(root.last, i);
+    };
+    for (const BufferId id : steps_[i].reads) use(id);
+    for (const BufferId id : steps_[i].writes) use(id);
+    for (const StepCondition& condition : steps_[i].conditions) use(condition.buffer);
   }
   Executable executable;
   for (const Step& step : steps_) {

@@ -320,6 +320,36 @@ TEST(Executable, RefusesInputsThatDoNotFit) {
   }
 }
 
+TEST(Executable, LeavesOutStepsWhoseConditionsDoNotHold) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", Vector());
+  const ValueId truth = graph.AddInput("truth", {.dtype = DType::kBool, .shape = Shape{}});
+  const ValueId y = graph.AddValue("y", Vector());
+  graph.AddNode({.name = "", .op = "Step", .inputs = {x, truth}, .outputs = {y}});
+  graph.AddOutput(y);
+  ExecutableBuilder builder(graph);
+  builder.AddStep(AddStep(builder.BufferOf(x), builder.BufferOf(y), 1.0F));
+  builder.SetConditions({{.buffer = builder.BufferOf(truth), .value = false}});
+  builder.AddStep(AddStep(builder.BufferOf(x), builder.BufferOf(y), 10.0F));
+  builder.SetConditions({{.buffer = builder.BufferOf(truth), .value = true},
+                         {.buffer = builder.BufferOf(truth), .value = false}});
+  builder.AddStep(AddStep(builder.BufferOf(x), builder.BufferOf(y), 100.0F));
+  const Executable executable = std::move(builder).Build();
+  const auto run = [&](bool value) {
+    std::vector<Tensor> inputs = OneInput(5.0F);
+    inputs.emplace_back(DType::kBool, Dims{});
+    inputs[1].MutableValues<std::uint8_t>()[0] = value ? 1 : 0;
+    std::vector<StepTime> times;
+    const float profiled = executable.Profile(inputs, times)[0].Values<float>()[0];
+    EXPECT_EQ(times.size(), 3U);
+    const float plain = executable.Run(inputs)[0].Values<float>()[0];
+    EXPECT_EQ(plain, profiled);
+    return plain;
+  };
+  EXPECT_EQ(run(true), 6.0F);
+  EXPECT_EQ(run(false), 15.0F);
+}
+
 TEST(Executable, RefusesOutputsThatDoNotFit) {
   Executable executable = BuildChain(Chain(1));
   std::vector<Tensor> outputs;
