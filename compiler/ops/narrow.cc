@@ -15,19 +15,20 @@ namespace msc {
 namespace {
 
 constexpr std::array<NarrowType, 12> kTypes = {{
-    {"float8e4m3fn", 17, DType::kF32, NarrowKind::kFloat, 8, 3, 7, NarrowSpecials::kLastIsNan},
-    {"float8e4m3fnuz", 18, DType::kF32, NarrowKind::kFloat, 8, 3, 8, NarrowSpecials::kMinusZeroNan},
-    {"float8e5m2", 19, DType::kF32, NarrowKind::kFloat, 8, 2, 15, NarrowSpecials::kAsIeee},
-    {"float8e5m2fnuz", 20, DType::kF32, NarrowKind::kFloat, 8, 2, 16,
+    {"float8e4m3fn", 17, 19, DType::kF32, NarrowKind::kFloat, 8, 3, 7, NarrowSpecials::kLastIsNan},
+    {"float8e4m3fnuz", 18, 19, DType::kF32, NarrowKind::kFloat, 8, 3, 8,
      NarrowSpecials::kMinusZeroNan},
-    {"uint4", 21, DType::kU8, NarrowKind::kUnsigned, 4},
-    {"int4", 22, DType::kI8, NarrowKind::kSigned, 4},
-    {"float4e2m1", 23, DType::kF32, NarrowKind::kFloat, 4, 1, 1},
-    {"float8e8m0", 24, DType::kF32, NarrowKind::kPowerOfTwo, 8, 0, 127},
-    {"uint2", 25, DType::kU8, NarrowKind::kUnsigned, 2},
-    {"int2", 26, DType::kI8, NarrowKind::kSigned, 2},
-    {"float6e2m3", 27, DType::kF32, NarrowKind::kFloat, 6, 3, 1},
-    {"float6e3m2", 28, DType::kF32, NarrowKind::kFloat, 6, 2, 3},
+    {"float8e5m2", 19, 19, DType::kF32, NarrowKind::kFloat, 8, 2, 15, NarrowSpecials::kAsIeee},
+    {"float8e5m2fnuz", 20, 19, DType::kF32, NarrowKind::kFloat, 8, 2, 16,
+     NarrowSpecials::kMinusZeroNan},
+    {"uint4", 21, 21, DType::kU8, NarrowKind::kUnsigned, 4},
+    {"int4", 22, 21, DType::kI8, NarrowKind::kSigned, 4},
+    {"float4e2m1", 23, 23, DType::kF32, NarrowKind::kFloat, 4, 1, 1},
+    {"float8e8m0", 24, 24, DType::kF32, NarrowKind::kPowerOfTwo, 8, 0, 127},
+    {"uint2", 25, 25, DType::kU8, NarrowKind::kUnsigned, 2},
+    {"int2", 26, 25, DType::kI8, NarrowKind::kSigned, 2},
+    {"float6e2m3", 27, 28, DType::kF32, NarrowKind::kFloat, 6, 3, 1},
+    {"float6e3m2", 28, 28, DType::kF32, NarrowKind::kFloat, 6, 2, 3},
 }};
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

@@ -29,6 +29,7 @@ enum class NarrowSpecials : std::uint8_t {
 struct NarrowType {
   std::string_view name = {};  ///< as in ONNX's text form: "int4", "float8e4m3fn"
   std::int64_t code = 0;       ///< TensorProto.DataType
+  std::int64_t since = 0;      ///< first operator set whose Cast has it
   DType held = DType::kUndefined;
   NarrowKind kind = NarrowKind::kUnsigned;
   int bits = 0;

@@ -134,7 +134,7 @@ class GraphWriter {
  private:
   void WriteNode(NodeId id) {
     detail::OutNode node = detail::MakeOutNode(graph_, id, opset_);
-    if (!node.node().domain.empty()) {
+    if (!node.node().domain.empty() && !node.node().Is("CastNarrow", "msc")) {
       node.Reject("operators of domain '" + node.node().domain +
                   "' are not ONNX; export the graph from before fusion");
     }
@@ -155,14 +155,12 @@ class GraphWriter {
       read_.insert(name);
     }
     for (const std::string& name : node.outputs) written.add_output(name);
-    for (const auto& [name, attr] : node.attrs) {
-      onnx::AttributeProto& attribute = *written.add_attribute();
-      attribute.set_name(name);
-      std::visit(AttrWriter{opset_, scope_, attribute}, attr);
-    }
+    WriteAttrs(node.attrs, written);
     for (const ValueId captured : node.node().captures) read_.insert(graph_.value(captured).name);
     for (const ValueId made : node.node().outputs) {
       if (made == kNoValue || graph_.IsOutput(made)) continue;
+      // In the file it may have the narrow type.
+      if (node.node().Is("CastNarrow", "msc")) continue;
       if (graph_.type(made).dtype == DType::kUndefined) continue;
       WriteValue(graph_, made, *proto_.add_value_info());
     }
@@ -177,6 +175,15 @@ class GraphWriter {
       read_.insert(name);
     }
     written.add_output(step.output);
+    WriteAttrs(step.attrs, written);
+  }
+
+  void WriteAttrs(const AttrMap& attrs, onnx::NodeProto& written) {
+    for (const auto& [name, attr] : attrs) {
+      onnx::AttributeProto& attribute = *written.add_attribute();
+      attribute.set_name(name);
+      std::visit(AttrWriter{opset_, scope_, attribute}, attr);
+    }
   }
 
   /// Writes a constant, unless all its readers now have it as an attribute.

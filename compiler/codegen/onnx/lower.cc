@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "compiler/base/error.h"
 #include "compiler/ops/lstm.h"
+#include "compiler/ops/narrow.h"
 
 namespace msc::detail {
 namespace {
@@ -293,6 +298,41 @@ void RejectBatches(OutNode& node) {
   node.Reject("before set 9 it has a batch of sequences");
 }
 
+/// Writes a Cast to the narrow type and, unless every reader is a Cast, one back to the type that
+/// holds it in graphs.
+void WriteNarrowCast(OutNode& node) {
+  const NarrowType* type = FindNarrowType(AttrOr(node.node(), "to", std::string()));
+  Check(type != nullptr, "msc.CastNarrow has a narrow type");
+  if (node.opset < type->since) {
+    node.Reject("the type " + std::string(type->name) + " does not exist there");
+  }
+  AttrMap attrs = {{"to", type->code}};
+  if (type->held == DType::kF32) {
+    attrs["saturate"] = AttrOr(node.node(), "saturate", std::int64_t{1});
+  }
+  if (type->kind == NarrowKind::kPowerOfTwo) {
+    attrs["round_mode"] = AttrOr(node.node(), "round_mode", std::string("up"));
+  }
+  node.op = "Cast";
+  const ValueId made = node.node().outputs[0];
+  const std::vector<Use>& uses = node.graph.uses(made);
+  const bool only_casts = std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
+    return node.graph.node(use.node).Is("Cast");
+  });
+  if (only_casts && !uses.empty() && !node.graph.IsOutput(made)) {
+    node.attrs = std::move(attrs);
+    return;
+  }
+  const std::string stem = node.node().name + ".narrow";
+  node.before.push_back({.name = node.graph.FreeNodeName(stem),
+                         .op = "Cast",
+                         .inputs = node.inputs,
+                         .output = node.graph.FreeValueName(stem),
+                         .attrs = std::move(attrs)});
+  node.inputs = {node.before.back().output};
+  node.attrs = {{"to", static_cast<std::int64_t>(type->held)}};
+}
+
 struct LowerRule {
   std::string_view op;
   std::int64_t below;
@@ -300,7 +340,8 @@ struct LowerRule {
 };
 
 constexpr std::int64_t kEverySet = 1000;
-constexpr std::array<LowerRule, 43> kRules = {{
+constexpr std::array<LowerRule, 44> kRules = {{
+    {"CastNarrow", kEverySet, WriteNarrowCast},
     {"Clip", 11, LowerClip},
     {"DFT", 20, LowerDft},
     {"DequantizeLinear", 13, LowerQuantize},

@@ -16,13 +16,13 @@ class SetCannotExpress : public UserError {
   using UserError::UserError;
 };
 
-/// A node without attributes and with one output, which an older set needs in front of another
-/// node.
+/// A node with one output, which a set needs in front of another node.
 struct OutStep {
   std::string name;
   std::string op;
   std::vector<std::string> inputs;
   std::string output;
+  AttrMap attrs = {};
 };
 
 /// A node during export. Values are names; an empty name is absent.

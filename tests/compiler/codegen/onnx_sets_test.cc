@@ -192,6 +192,8 @@ TEST(OnnxSets, OtherFormsAreWrittenFromTheSetThatCanSayThem) {
             "MinOfSeveralShapes 8\nMinOfOneShape 7\nMinOfOne 7\n"
             "AxesOfARun 18\nEqualParts 7\nDropoutInInference 7\nScatterGreatest 18\n"
             "ScatterRowsLeast 18\nSamplesOfAVolume 20\nTransformOfAnAxisOfARun 20\n"
+            "NarrowFloat 19\nNarrowInteger 21\nNarrowerFloat 23\nNarrowPower 24\n"
+            "NarrowerInteger 25\nNarrowAndCast 21\n"
             "QuantizedConv 13\nConvOfHalves 7\nProductOfHalves 7\n"
             "BranchesOfOneSize 7\nLoopWithRows 7\nScanWithABranchInside 9\n");
 }
