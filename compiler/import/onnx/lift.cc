@@ -89,14 +89,22 @@ std::string Lift::NewValue(std::string_view what) {
   return name;
 }
 
-std::array<std::span<const LiftRule>, 14> AllLifts() {
-  return {ElementwiseLifts(),   NormLifts(),
-          ShapeLifts(),         NewerLifts(),
-          NarrowLifts(),        ComposedLifts(),
-          AttentionLifts(),     EinsumLifts(),
-          SignalLifts(),        MlLifts(),
-          MicrosoftLifts(),     MicrosoftAttentionLifts(),
-          MicrosoftNormLifts(), MicrosoftQuantizedLifts()};
+std::array<std::span<const LiftRule>, 15> AllLifts() {
+  return {ElementwiseLifts(),
+          NormLifts(),
+          ShapeLifts(),
+          NewerLifts(),
+          NarrowLifts(),
+          ComposedLifts(),
+          AttentionLifts(),
+          EinsumLifts(),
+          SignalLifts(),
+          MlLifts(),
+          MlLinearLifts(),
+          MicrosoftLifts(),
+          MicrosoftAttentionLifts(),
+          MicrosoftNormLifts(),
+          MicrosoftQuantizedLifts()};
 }
 
 void LiftNode(Lift& lift) {

@@ -102,13 +102,14 @@ struct LiftRule {
 [[nodiscard]] std::span<const LiftRule> AttentionLifts();  ///< one more of these
 [[nodiscard]] std::span<const LiftRule> EinsumLifts();     ///< and another
 [[nodiscard]] std::span<const LiftRule> SignalLifts();
-[[nodiscard]] std::span<const LiftRule> MlLifts();         ///< of ai.onnx.ml
+[[nodiscard]] std::span<const LiftRule> MlLifts();  ///< of ai.onnx.ml, and the next
+[[nodiscard]] std::span<const LiftRule> MlLinearLifts();
 [[nodiscard]] std::span<const LiftRule> MicrosoftLifts();  ///< of kMicrosoftDomain, and the next
 [[nodiscard]] std::span<const LiftRule> MicrosoftAttentionLifts();
 [[nodiscard]] std::span<const LiftRule> MicrosoftNormLifts();
 [[nodiscard]] std::span<const LiftRule> MicrosoftQuantizedLifts();
 /// Returns the rules of all families.
-[[nodiscard]] std::array<std::span<const LiftRule>, 14> AllLifts();
+[[nodiscard]] std::array<std::span<const LiftRule>, 15> AllLifts();
 
 /// Converts features of sets 1 to 6 that set 7 removed: explicit broadcasting and training
 /// attributes.
