@@ -98,9 +98,11 @@ class Course {
   }
 
   void ExportAndImport(const Graph& graph) {
-    const std::string newest = ExportOnnxBytes(graph, {.opset = 17, .bf16 = Bf16Export::kKeep});
+    const std::string newest =
+        ExportOnnxBytes(graph, {.opset = kNewestOpset, .bf16 = Bf16Export::kKeep});
     MustHold("what is exported imports", [&] { (void)ImportOnnxBytes(newest); });
-    const auto opset = static_cast<std::int64_t>(7 + rng_.Below(10));
+    const auto sets = static_cast<std::uint64_t>(kNewestOpset - kOldestWrittenOpset);
+    const std::int64_t opset = kOldestWrittenOpset + static_cast<std::int64_t>(rng_.Below(sets));
     const std::string older = ExportOnnxBytes(graph, {.opset = opset});
     MustHold("what is exported at set " + std::to_string(opset) + " imports",
              [&] { (void)ImportOnnxBytes(older); });
