@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "compiler/base/error.h"
 #include "compiler/ops/lstm.h"
 #include "compiler/ops/narrow.h"
 
@@ -302,7 +301,7 @@ void RejectBatches(OutNode& node) {
 /// holds it in graphs.
 void WriteNarrowCast(OutNode& node) {
   const NarrowType* type = FindNarrowType(AttrOr(node.node(), "to", std::string()));
-  Check(type != nullptr, "msc.CastNarrow has a narrow type");
+  if (type == nullptr) node.Reject("attribute 'to' names no narrow type");
   if (node.opset < type->since) {
     node.Reject("the type " + std::string(type->name) + " does not exist there");
   }
