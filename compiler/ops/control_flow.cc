@@ -103,6 +103,17 @@ Values EvalIf(const Node& node, ValueInputs inputs, const CapturedValues& captur
   return InterpretValues(NestedGraph(node, branch), {}, captured);
 }
 
+// msc.Refuse (condition) -> values that never are; its types are those that are declared. The node
+// stands for a branch that cannot run; the condition keeps it from being folded.
+
+std::vector<ValueType> InferRefuse(const InferInput& in) {
+  return std::vector<ValueType>(in.node->outputs.size());
+}
+
+std::vector<Tensor> EvalRefuse(const Node& node, EvalInputs /*inputs*/) {
+  RejectNode(node, AttrOr(node, "message", std::string()));
+}
+
 // What iterations add to outputs along a new axis.
 
 /// Collects one tensor an iteration.
@@ -399,6 +410,13 @@ AttrSpec GraphAttr(const char* name) {
 }  // namespace
 
 void RegisterControlFlowOps(OpRegistry& ops) {
+  ops.Add({.name = "Refuse",
+           .domain = "msc",
+           .inputs = {1, 1},
+           .max_outputs = OpDef::kVariadic,
+           .attrs = {{.name = "message", .otherwise = std::string(), .required = true}},
+           .infer = InferRefuse,
+           .eval = EvalRefuse});
   ops.Add({.name = "If",
            .inputs = {1, 1},
            .max_outputs = OpDef::kVariadic,

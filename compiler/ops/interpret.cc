@@ -1,8 +1,11 @@
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/ir/run_value.h"
+#include "compiler/ops/branches.h"
 #include "compiler/ops/infer.h"
 #include "compiler/ops/op.h"
 
@@ -122,6 +125,50 @@ void RunNode(const Graph& graph, NodeId id, const OpRegistry& ops, Run& run) {
   }
 }
 
+/// Returns whether nothing that this run wants reads the outputs of a node.
+bool IsLeftOut(const Branches& branches, NodeId id, const Run& run) {
+  const auto guards = branches.guards.find(id);
+  if (guards == branches.guards.end()) return false;
+  return std::any_of(guards->second.begin(), guards->second.end(), [&](const Guard& guard) {
+    const Tensor* truth = TensorIn(*run.Get(guard.condition));
+    return truth != nullptr && truth->dtype() == DType::kBool &&
+           (truth->Values<std::uint8_t>()[0] != 0) != guard.value;
+  });
+}
+
+/// Gives the outputs of a node that did not run zeros; returns false if their sizes are unknown.
+bool PutZeros(const Graph& graph, NodeId id, Run& run) {
+  const Node& node = graph.node(id);
+  std::vector<std::pair<ValueId, Tensor>> zeros;
+  for (const ValueId output : node.outputs) {
+    if (output == kNoValue) continue;
+    const ValueType& type = graph.type(output);
+    const auto dims = type.shape ? StaticDims(*type.shape) : std::nullopt;
+    const bool known = type.container == Container::kTensor && type.dtype != DType::kUndefined;
+    if (!dims || !known) return false;
+    zeros.emplace_back(output, Tensor(type.dtype, *dims));
+  }
+  for (auto& [output, zero] : zeros) run.Put(output, RunValueOf(std::move(zero)));
+  for (const auto* list : {&node.inputs, &node.captures}) {
+    for (const ValueId value : *list) run.Release(value);
+  }
+  return true;
+}
+
+/// Runs the nodes. All branches of choices are computed; in one that is not chosen, the values may
+/// be such as a kernel refuses.
+void RunNodes(const Graph& graph, const OpRegistry& ops, Run& run) {
+  std::optional<Branches> branches;
+  for (const NodeId id : graph.order()) {
+    try {
+      RunNode(graph, id, ops, run);
+    } catch (const UserError&) {
+      if (!branches) branches = FindBranches(graph);
+      if (!IsLeftOut(*branches, id, run) || !PutZeros(graph, id, run)) throw;
+    }
+  }
+}
+
 void CheckCount(const Graph& graph, std::size_t inputs) {
   if (inputs == graph.inputs().size()) return;
   throw UserError("graph '" + graph.name() + "' takes " + std::to_string(graph.inputs().size()) +
@@ -146,7 +193,7 @@ std::vector<RunValue> RunGraph(const Graph& graph, std::span<const RunValue> inp
     Check(it != captured.end(), "the node of a nested graph lists what the graph reads");
     run.Put(id, it->second);
   }
-  for (const NodeId id : graph.order()) RunNode(graph, id, ops, run);
+  RunNodes(graph, ops, run);
   std::vector<RunValue> outputs;
   outputs.reserve(graph.outputs().size());
   for (const ValueId id : graph.outputs()) outputs.push_back(*run.Get(id));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -24,6 +25,19 @@ bool FoldConstants(Graph& graph);
 /// loops without an iteration, and those that would make a graph of more than 20,000 nodes. Source:
 /// ONNX operator pages If-16, Loop-16, Scan-16, SequenceMap-17.
 bool UnrollLoops(Graph& graph);
+
+/// What becomes of a branch that does not fit the sizes around it, so that a run that chose it
+/// would fail.
+enum class Misfits : std::uint8_t {
+  kKeep,    ///< its If stays as it is, and can be exported
+  kRefuse,  ///< msc.Refuse stands for it, which throws UserError where it is chosen
+};
+
+/// Replaces each If whose condition only a run knows, and whose branches give tensors of the same
+/// known sizes, by the nodes of both branches, in canonical form, and a Where: targets and tools
+/// take these, and a run computes one of them (ops/branches.h). Leaves those alone that read values
+/// of unknown sizes. Source: ONNX operator page If-16.
+bool FlattenBranches(Graph& graph, Misfits misfits = Misfits::kKeep);
 
 /// Replaces operators on sequences whose tensors are known by operators on these: exporters write
 /// lists of the source program so. Leaves positions that are not constant.
@@ -147,7 +161,8 @@ bool LayColumnsInRows(Graph& graph);
 [[nodiscard]] std::vector<Pass> CanonicalPasses();
 
 /// Brings a graph to the canonical form that strategies refer to and tools work on: repeats the
-/// passes above that keep ONNX operators (all but FuseOps) until nothing changes, at most 16 times.
+/// passes above that keep ONNX operators (all but FuseOps) until nothing changes, at most 16 times,
+/// and does so again if FlattenBranches changes the result.
 /// `log`, if not empty, receives "pass: changed|unchanged, ms".
 void Canonicalize(Graph& graph, const std::function<void(const std::string&)>& log = {});
 

@@ -49,7 +49,9 @@ std::vector<Pass> CanonicalPasses() {
   };
 }
 
-void Canonicalize(Graph& graph, const std::function<void(const std::string&)>& log) {
+namespace {
+
+void RunRounds(Graph& graph, const std::function<void(const std::string&)>& log) {
   const std::vector<Pass> passes = CanonicalPasses();
   bool changed = true;
   for (int round = 0; round < kMaxRounds && changed; ++round) {
@@ -58,6 +60,15 @@ void Canonicalize(Graph& graph, const std::function<void(const std::string&)>& l
     // Folding makes more types known.
     if (changed) InferTypes(graph);
   }
+}
+
+}  // namespace
+
+void Canonicalize(Graph& graph, const std::function<void(const std::string&)>& log) {
+  RunRounds(graph, log);
+  // Once, and not in each round: it canonicalizes the branches, which may have branches.
+  if (RunLogged({"flatten_branches", [](Graph& g) { return FlattenBranches(g); }}, graph, log))
+    RunRounds(graph, log);
 }
 
 }  // namespace msc

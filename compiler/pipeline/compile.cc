@@ -16,11 +16,11 @@
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ir/serialize.h"
+#include "compiler/ops/branches.h"
 #include "compiler/ops/declared.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
-#include "compiler/pipeline/branches.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/images.h"
 #include "compiler/pipeline/region_precision.h"
@@ -127,7 +127,7 @@ const Target* FallbackFor(const Graph& graph, NodeId id, const Target& wanted,
 Result<Placement> Place(const Graph& graph, std::span<const Run> wanted,
                         std::span<const std::string_view> fallbacks,
                         const TargetRegistry& registry) {
-  const Branches branches = FindBranches(graph);
+  const Branches branches = FindBranchesWorthAsking(graph);
   Placement placement;
   std::vector<Run>& placed = placement.runs;
   for (const Run& run : wanted) {
@@ -156,7 +156,7 @@ Result<Placement> Place(const Graph& graph, std::span<const Run> wanted,
   return placement;
 }
 
-/// Adds the step of a Where node of FindBranches.
+/// Adds the step of a Where node of FindBranchesWorthAsking.
 void AddChoice(const Graph& graph, NodeId id, const Target& target, ExecutableBuilder& builder) {
   const Node& node = graph.node(id);
   const BufferId condition = builder.BufferOf(node.inputs[0]);
@@ -334,6 +334,7 @@ Graph BindSizes(const Graph& graph, const CompileOptions& options) {
   InferTypes(bound, BindAll(bound, options.bindings));
   // With all sizes known, shape arithmetic folds, and further patterns become visible.
   Canonicalize(bound);
+  if (FlattenBranches(bound, Misfits::kRefuse)) Canonicalize(bound);
   return bound;
 }
 

@@ -123,15 +123,19 @@ void SetInputShapes(Graph& graph, std::span<const std::string> shapes) {
   if (shapes.empty()) return;
   ShapeBindings bindings;
   for (const std::string& text : shapes) {
-    if (ValueMark(text) == std::string::npos) SetShape(text, graph, bindings);
+    if (!FixesValue(text)) SetShape(text, graph, bindings);
   }
   InferTypes(graph, bindings);
+}
+
+bool FixesValue(const std::string& text) {
+  return ValueMark(text) != std::string::npos;
 }
 
 TensorPtr FixedValue(const std::string& name, const ValueType& type,
                      std::span<const std::string> shapes) {
   for (const std::string& text : shapes) {
-    if (ValueMark(text) == std::string::npos || text.substr(0, ValueMark(text)) != name) continue;
+    if (!FixesValue(text) || text.substr(0, ValueMark(text)) != name) continue;
     std::vector<double> numbers = NumbersIn(text);
     if (type.container != Container::kTensor || type.dtype == DType::kUndefined ||
         type.dtype == DType::kString) {

@@ -15,6 +15,8 @@ namespace msc {
 /// two sizes; it contains the text. Texts that fix a value (FixedValue) are left alone.
 void SetInputShapes(Graph& graph, std::span<const std::string> shapes);
 
+/// Returns whether a user's text fixes the value of an input, and not its size.
+[[nodiscard]] bool FixesValue(const std::string& text);
 /// Returns the value that a user gave input `name` of type `type` as "sr:=16000" or "mask:=1,1,0",
 /// or nullptr: one number for all elements, or one for each. UserError if a text cannot be parsed
 /// or does not fit the type; it contains the text.

@@ -11,6 +11,7 @@
 #include "compiler/base/error.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
+#include "compiler/pipeline/shapes.h"
 #include "compiler/runtime/threads.h"
 #include "cost/measure/latency.h"
 #include "cost/measure/probe.h"
@@ -147,6 +148,7 @@ void Bench(Options options, AppContext& context) {
   const std::int64_t batch = BatchFor(graph, options.batch);
   BenchSetup setup{.graph = &graph,
                    .batch = batch,
+                   .fixed_inputs = std::ranges::any_of(options.shapes, FixesValue),
                    .compile = {.threads = options.threads, .bindings = BatchBindings(graph, batch)},
                    .roof = cost::MeasureRoof(options.threads)};
   if (options.inputs.empty()) {

@@ -346,7 +346,8 @@ BenchRow MakePeerRow(const std::string& file, const Variant& variant, const Benc
     }
     const ReaderRules& reader = FindReader("onnxruntime");
     const ReaderModel exported = ModelForReader(*setup.graph, variant.strategy, reader);
-    const bool as_is = variant.name == Name(Precision::kF32) && file.ends_with(".onnx");
+    const bool as_is =
+        variant.name == Name(Precision::kF32) && file.ends_with(".onnx") && !setup.fixed_inputs;
     const std::string model = as_is ? ReadFile(file) : WriteForReader(exported, reader).bytes;
     // Also folds what computes sizes, so that those of outputs are known.
     const Graph bound = BindSizes(*setup.graph, setup.compile);

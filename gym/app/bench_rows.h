@@ -53,6 +53,7 @@ struct BenchRow {
 struct BenchSetup {
   const Graph* graph = nullptr;  ///< canonical
   std::int64_t batch = 1;        ///< if the model does not fix it
+  bool fixed_inputs = false;     ///< whether inputs of the file are constants of the graph
   CompileOptions compile;
   std::vector<Tensor> inputs = {};  ///< timed inputs
   /// All given samples, including `inputs`; empty: inputs are random.

@@ -1,6 +1,8 @@
 #include "gym/search/model.h"
 
+#include <exception>
 #include <set>
+#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/import/onnx/import.h"
@@ -13,6 +15,22 @@ namespace msc::gym {
 
 namespace {
 
+/// Imports a model with the sizes of `options`. If it has branches that do not fit these, they stay
+/// nested graphs: it may be that no run chooses them.
+Graph ImportSized(const std::string& path, ImportOptions options) {
+  try {
+    return ImportOnnx(path, options);
+  } catch (const UserError&) {
+    const std::exception_ptr first = std::current_exception();
+    options.set_inputs = {};
+    try {
+      return ImportOnnx(path, options);
+    } catch (const UserError&) {
+      std::rethrow_exception(first);
+    }
+  }
+}
+
 Graph ReadModel(const std::string& path, const std::vector<std::string>& shapes) {
   if (path.ends_with(".onnx")) {
     ImportOptions options;
@@ -24,7 +42,7 @@ Graph ReadModel(const std::string& path, const std::vector<std::string>& shapes)
       if (value != nullptr) fixed.insert(name);
       return value;
     };
-    Graph graph = ImportOnnx(path, options);
+    Graph graph = ImportSized(path, std::move(options));
     CheckFixed(fixed, shapes);
     return graph;
   }

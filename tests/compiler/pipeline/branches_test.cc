@@ -1,4 +1,4 @@
-#include "compiler/pipeline/branches.h"
+#include "compiler/ops/branches.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
+#include "compiler/passes/passes.h"
 #include "compiler/pipeline/compile.h"
 #include "tests/support/pipeline.h"
 
@@ -54,7 +55,7 @@ std::string Text(const Graph& graph, const Branches& branches) {
 
 std::string BranchesOf(const std::string& text) {
   const Graph graph = Parsed(text);
-  return Text(graph, FindBranches(graph));
+  return Text(graph, FindBranchesWorthAsking(graph));
 }
 
 std::string With(std::string text, const std::string& from, const std::string& to) {
@@ -183,8 +184,53 @@ TEST(Branches, ThatARunLeavesOutReadNothing) {
   for (std::int64_t& index : far.MutableValues<std::int64_t>()) index = 1000;
   std::vector<Tensor> inputs = {RandomTensor({4, 8}, 3), Truth(false), far};
   EXPECT_EQ(Error(executable.value().Run(inputs)[0], inputs[0]), 0);
+  EXPECT_EQ(Error(Interpret(graph, inputs)[0], inputs[0]), 0);
   inputs[1] = Truth(true);
   EXPECT_NE(Refusal([&] { (void)executable.value().Run(inputs); }), "accepted");
+  EXPECT_NE(Refusal([&] { (void)Interpret(graph, inputs); }), "accepted");
+}
+
+/// A branch takes rows that are lists, the other takes one row.
+constexpr const char* kMisfit = R"(graph net {
+  input %x : f32[n,8]
+  input %c : bool[1]
+  %y = If(%c) {
+    then_branch = graph t {
+      captured %x : f32[n,8] const %w : f32[8,8] = random 1 const %axes : i64[1] = [0]
+      %m = MatMul(%x, %w) %s = ReduceSum(%m, %axes) {keepdims = 0} output %s
+    },
+    else_branch = graph e {
+      captured %x : f32[n,8] const %axes : i64[1] = [0] %q = Squeeze(%x, %axes) output %q
+    }
+  }
+  output %y
+})";
+
+TEST(Branches, ThatDoNotFitTheSizesRefuseToRunWhereTheyAreChosen) {
+  const Graph graph = Parsed(kMisfit);
+  for (const std::string target : {"reference", "native"}) {
+    Strategy strategy;
+    strategy.target = target;
+    auto executable = Compile(graph, strategy, Targets(), {.bindings = {{"n", 4}}});
+    ASSERT_TRUE(executable.ok()) << executable.failure().detail;
+    std::vector<Tensor> inputs = {RandomTensor({4, 8}, 3), Truth(true, {1})};
+    EXPECT_LT(Error(executable.value().Run(inputs)[0], Interpret(graph, inputs)[0]), 1e-5);
+    inputs[1] = Truth(false, {1});
+    EXPECT_EQ(Refusal([&] { (void)executable.value().Run(inputs); }),
+              "node 'If.refuse' (msc.Refuse): the branch does not fit the sizes of the model's "
+              "inputs: node 'Squeeze' (Squeeze): axis 0 of [4,8] is not 1");
+    auto one = Compile(graph, strategy, Targets(), {.bindings = {{"n", 1}}});
+    ASSERT_TRUE(one.ok()) << one.failure().detail;
+    inputs[0] = RandomTensor({1, 8}, 3);
+    EXPECT_EQ(Error(one.value().Run(inputs)[0], Interpret(graph, inputs)[0]), 0);
+  }
+}
+
+TEST(Branches, ThatDoNotFitStayInTheCanonicalGraph) {
+  Graph graph = Parsed(kMisfit);
+  InferTypes(graph, {{"n", 4}});
+  Canonicalize(graph);
+  EXPECT_EQ(graph.node(graph.order().front()).op, "If");
 }
 
 /// Returns a random graph of products, sums and choices by three booleans, of which choices read

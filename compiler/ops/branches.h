@@ -30,10 +30,13 @@ struct Branches {
   std::map<NodeId, Guards> guards;
 };
 
-/// Finds the branches of choices by one boolean, which the importer writes for an If with branches
-/// that give the same types and sizes (ONNX operator page If-16), and models for themselves. Leaves
-/// alone choices by constants, and those whose branches only compute element by element or move
-/// values: computing both in one kernel takes less time than asking. Types are static.
+/// Finds the branches of choices by one boolean that only a run knows: passes write them for an If
+/// (ONNX operator page If-16), and models for themselves. Choices and their operands have known
+/// sizes.
 [[nodiscard]] Branches FindBranches(const Graph& graph);
+
+/// Does the same, but leaves alone choices whose branches only compute element by element or move
+/// values, and cannot fail: computing both in one kernel takes less time than asking.
+[[nodiscard]] Branches FindBranchesWorthAsking(const Graph& graph);
 
 }  // namespace msc

@@ -1,14 +1,11 @@
-#include "compiler/pipeline/branches.h"
+#include "compiler/ops/branches.h"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstdint>
-#include <iterator>
 #include <optional>
+#include <string_view>
 #include <utility>
-
-#include "compiler/ops/op.h"
 
 namespace msc {
 namespace {
@@ -18,17 +15,29 @@ constexpr std::size_t kCondition = 0;
 constexpr std::size_t kIfTrue = 1;
 constexpr std::size_t kIfFalse = 2;
 
-/// A node with fewer operations for each element that it makes is not worth a step of its own.
-constexpr double kLeastFlopsPerElement = 8;
+/// Operators that one kernel computes together with others, for which no value is wrong.
+constexpr auto kCheap = std::to_array<std::string_view>(
+    {"Abs",     "Add",      "And",       "Cast", "Ceil", "Clip",  "Concat", "Equal", "Floor",
+     "Greater", "Identity", "LeakyRelu", "Less", "Max",  "Min",   "Mul",    "Neg",   "Not",
+     "Or",      "Relu",     "Sign",      "Sqrt", "Sub",  "Where", "Xor"});
+/// Those that move values by constant parameters.
+constexpr auto kMoves = std::to_array<std::string_view>(
+    {"Expand", "Flatten", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"});
+
+bool IsFixed(const ValueType& type) {
+  return type.container == Container::kTensor && type.shape && StaticDims(*type.shape);
+}
 
 bool MayChoose(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.op != "Where" || !node.domain.empty() || node.inputs.size() != 3) return false;
   const ValueId condition = node.inputs[kCondition];
-  const auto& shape = graph.type(condition).shape;
-  const auto dims = shape ? StaticDims(*shape) : std::nullopt;
-  if (graph.constant(condition) || !dims || ElementCount(*dims) != 1) return false;
-  return graph.type(node.inputs[kIfTrue]) == graph.type(node.outputs[0]) &&
+  const bool fixed = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+    return input != kNoValue && IsFixed(graph.type(input));
+  });
+  if (!fixed || graph.constant(condition)) return false;
+  return ElementCount(*StaticDims(*graph.type(condition).shape)) == 1 &&
+         graph.type(node.inputs[kIfTrue]) == graph.type(node.outputs[0]) &&
          graph.type(node.inputs[kIfFalse]) == graph.type(node.outputs[0]);
 }
 
@@ -74,35 +83,37 @@ void FindGuards(const Graph& graph, Branches& branches) {
   }
 }
 
-bool WorthAsking(const Graph& graph, NodeId id) {
-  double elements = 0;
-  for (const ValueId output : graph.node(id).outputs) {
-    if (output == kNoValue) continue;
-    const auto& shape = graph.type(output).shape;
-    const auto dims = shape ? StaticDims(*shape) : std::nullopt;
-    if (dims) elements += static_cast<double>(ElementCount(*dims));
-  }
-  return CostOf(graph, id).flops >= kLeastFlopsPerElement * elements && elements > 0;
+bool WorthAsking(const Graph& graph, const Node& node) {
+  if (!node.domain.empty()) return true;
+  if (std::find(kCheap.begin(), kCheap.end(), node.op) != kCheap.end()) return false;
+  return std::find(kMoves.begin(), kMoves.end(), node.op) == kMoves.end() ||
+         !std::all_of(node.inputs.begin() + 1, node.inputs.end(),
+                      [&](ValueId id) { return id == kNoValue || graph.constant(id) != nullptr; });
 }
 
 }  // namespace
 
 Branches FindBranches(const Graph& graph) {
-  Branches all;
+  Branches branches;
   for (const NodeId id : graph.order()) {
-    if (MayChoose(graph, id)) all.choices.insert(id);
+    if (MayChoose(graph, id)) branches.choices.insert(id);
   }
-  if (all.choices.empty()) return {};
-  FindGuards(graph, all);
+  if (!branches.choices.empty()) FindGuards(graph, branches);
+  return branches;
+}
+
+Branches FindBranchesWorthAsking(const Graph& graph) {
+  Branches branches = FindBranches(graph);
   std::set<ValueId> worth;
-  for (const auto& [id, guards] : all.guards) {
-    if (!WorthAsking(graph, id)) continue;
+  for (const auto& [id, guards] : branches.guards) {
+    if (!WorthAsking(graph, graph.node(id))) continue;
     for (const Guard& guard : guards) worth.insert(guard.condition);
   }
-  std::erase_if(all.choices,
-                [&](NodeId id) { return !worth.contains(graph.node(id).inputs[kCondition]); });
-  FindGuards(graph, all);
-  return all;
+  const auto removed = std::erase_if(branches.choices, [&](NodeId id) {
+    return !worth.contains(graph.node(id).inputs[kCondition]);
+  });
+  if (removed > 0) FindGuards(graph, branches);
+  return branches;
 }
 
 }  // namespace msc
