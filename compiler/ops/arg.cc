@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "compiler/ops/eval.h"
 #include "compiler/ops/register.h"
@@ -169,13 +169,36 @@ std::vector<ValueType> InferTopK(const InferInput& in) {
   return {{.dtype = TypeOf(in, 0), .shape = y}, {.dtype = DType::kI64, .shape = y}};
 }
 
-/// Orders numbers with NaN as the largest, as NumPy does: a sort needs an order of all of them.
+/// One number of a line, and its place there.
 template <class T>
-bool IsLess(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(a) || std::isnan(b)) return !std::isnan(a) && std::isnan(b);
+struct Ranked {
+  T value;
+  std::int64_t at;
+};
+
+/// Orders numbers, the larger ones first, with NaN as the largest, as NumPy does: a sort needs an
+/// order of all of them. Equal ones stay in the order of their places, as ONNX requires.
+template <class T, bool kLargestFirst>
+struct Precedes {
+  bool operator()(const Ranked<T>& a, const Ranked<T>& b) const {
+    const T less = kLargestFirst ? b.value : a.value;
+    const T more = kLargestFirst ? a.value : b.value;
+    if (less < more) return true;
+    if (more < less) return false;
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(less) != std::isnan(more)) return std::isnan(more);
+    }
+    return a.at < b.at;
   }
-  return a < b;
+};
+
+/// Moves the first `count` to the front, in order.
+template <class T, bool kLargestFirst>
+void PutFirst(std::vector<Ranked<T>>& line, std::int64_t count) {
+  const auto end = line.begin() + static_cast<std::ptrdiff_t>(count);
+  const Precedes<T, kLargestFirst> precedes;
+  if (end != line.end()) std::nth_element(line.begin(), end, line.end(), precedes);
+  std::sort(line.begin(), end, precedes);
 }
 
 std::vector<Tensor> EvalTopK(const Node& node, EvalInputs inputs) {
@@ -189,21 +212,18 @@ std::vector<Tensor> EvalTopK(const Node& node, EvalInputs inputs) {
     const T* from = x.Values<T>().data();
     T* to = outputs[0].template MutableValues<T>().data();
     const auto indices = outputs[1].MutableValues<std::int64_t>();
-    std::vector<std::int64_t> order(static_cast<std::size_t>(lines.count));
+    std::vector<Ranked<T>> ranked(static_cast<std::size_t>(lines.count));
     for (std::int64_t line = 0; line < kept.lines; ++line) {
       const T* at = from + lines.Begin(line);
-      std::iota(order.begin(), order.end(), std::int64_t{0});
-      // A stable sort keeps equal values in the order of their indices, as ONNX requires.
-      std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) {
-        const T left = at[a * lines.stride];
-        const T right = at[b * lines.stride];
-        return largest ? IsLess(right, left) : IsLess(left, right);
-      });
+      for (std::int64_t i = 0; i < lines.count; ++i) {
+        ranked[static_cast<std::size_t>(i)] = {at[i * lines.stride], i};
+      }
+      largest ? PutFirst<T, true>(ranked, kept.count) : PutFirst<T, false>(ranked, kept.count);
       for (std::int64_t i = 0; i < kept.count; ++i) {
         const std::int64_t target = kept.Begin(line) + i * kept.stride;
-        const std::int64_t chosen = order[static_cast<std::size_t>(i)];
-        to[target] = at[chosen * lines.stride];
-        indices[static_cast<std::size_t>(target)] = chosen;
+        const Ranked<T>& chosen = ranked[static_cast<std::size_t>(i)];
+        to[target] = chosen.value;
+        indices[static_cast<std::size_t>(target)] = chosen.at;
       }
     }
   });

@@ -460,6 +460,43 @@ TEST(TopK, TakesNaNForTheLargest) {
   EXPECT_EQ(order(0), (Ints{0, 4, 2, 1, 3}));
 }
 
+TEST(TopK, KeepsEqualNumbersInTheirOrder) {
+  Rng rng(11);
+  for (int round = 0; round < kRounds; ++round) {
+    const std::int64_t count = Draw(rng, 1, 40);
+    // A few different numbers, and now and then NaN.
+    Tensor x(DType::kF32, {count});
+    for (float& value : x.MutableValues<float>()) {
+      const std::int64_t number = Draw(rng, -2, 3);
+      value = number == 3 ? std::nanf("") : static_cast<float>(number);
+    }
+    const std::int64_t kept = Draw(rng, 0, count);
+    const Tensor k = Tensor::From<std::int64_t>(DType::kI64, {1}, Ints{kept});
+    const std::int64_t largest = Draw(rng, 0, 1);
+    Node node{.name = "node", .op = "TopK", .attrs = {{"largest", largest}}};
+    node.inputs = {ValueId{0}, ValueId{1}};
+    node.outputs.resize(2);
+    const auto outputs = Ops().Get(node).eval(node, std::vector<const Tensor*>{&x, &k});
+    // By the definition: a stable sort, with NaN as a number above all others.
+    const auto number_at = [&](std::int64_t i) {
+      const float value = x.Values<float>()[static_cast<std::size_t>(i)];
+      return std::isnan(value) ? INFINITY : value;
+    };
+    Ints order;
+    for (std::int64_t i = 0; i < count; ++i) order.push_back(i);
+    std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+      return largest != 0 ? number_at(b) < number_at(a) : number_at(a) < number_at(b);
+    });
+    order.resize(static_cast<std::size_t>(kept));
+    const auto indices = outputs[1].Values<std::int64_t>();
+    EXPECT_EQ(Ints(indices.begin(), indices.end()), order);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const float value = outputs[0].Values<float>()[i];
+      EXPECT_EQ(std::isnan(value) ? INFINITY : value, number_at(order[i]));
+    }
+  }
+}
+
 TEST(Conv, RoundsBf16OnceAtTheEnd) {
   // 256 + 1 is not a bf16 number; summed in bf16, every further 1 would be lost.
   const auto bf16 = [](Dims dims, float value) {
