@@ -99,7 +99,7 @@ Ints SwappedLast(Ints perm) {
   return perm;
 }
 
-void SoftmaxRow(std::span<float> row) {
+void SoftmaxRow(std::span<float> row, bool zero_nan) {
   // exp of a number of at most 0 cannot overflow, and the factor exp(-greatest) cancels.
   const float greatest = *std::max_element(row.begin(), row.end());
   double sum = 0.0;
@@ -107,7 +107,11 @@ void SoftmaxRow(std::span<float> row) {
     value = std::exp(value - greatest);
     sum += static_cast<double>(value);
   }
-  for (float& value : row) value = static_cast<float>(static_cast<double>(value) / sum);
+  // A sum of NaN makes the whole row NaN.
+  for (float& value : row) {
+    value =
+        zero_nan && std::isnan(sum) ? 0.0F : static_cast<float>(static_cast<double>(value) / sum);
+  }
 }
 
 std::vector<Tensor> EvalAttention(const Node& node, EvalInputs inputs) {
@@ -146,7 +150,8 @@ std::vector<Tensor> EvalAttention(const Node& node, EvalInputs inputs) {
     }
     for (std::int64_t row = 0; row < first.m && first.n > 0; ++row) {
       SoftmaxRow(std::span(scores).subspan(static_cast<std::size_t>(row * first.n),
-                                           static_cast<std::size_t>(first.n)));
+                                           static_cast<std::size_t>(first.n)),
+                 attrs.zero_nan);
     }
     MultiplyMatrices(second, scores.data(), v.Values<float>().data() + i * second.k * second.n,
                      made.MutableValues<float>().data() + i * second.m * second.n);
@@ -173,6 +178,7 @@ double AttentionFlops(const Node& node, std::span<const ValueType> in,
 
 AttentionAttrs ReadAttentionAttrs(const Node& node, std::size_t rank) {
   return {.scale = AttrOr(node, "scale", 1.0F),
+          .zero_nan = AttrOr(node, "zero_nan", std::int64_t{0}) != 0,
           .q_perm = ReadPerm(node, "q_perm", rank),
           .k_perm = ReadPerm(node, "k_perm", rank),
           .v_perm = ReadPerm(node, "v_perm", rank),
@@ -180,7 +186,8 @@ AttentionAttrs ReadAttentionAttrs(const Node& node, std::size_t rank) {
 }
 
 void RegisterAttentionOps(OpRegistry& ops) {
-  std::vector<AttrSpec> attrs{{.name = "scale", .otherwise = 1.0F}};
+  std::vector<AttrSpec> attrs{{.name = "scale", .otherwise = 1.0F},
+                              {.name = "zero_nan", .otherwise = std::int64_t{0}}};
   for (const char* name : {"q_perm", "k_perm", "v_perm", "y_perm"}) {
     attrs.push_back({.name = name, .otherwise = Ints{}});
   }

@@ -17,7 +17,7 @@ namespace msc {
 bool FuseLayer(Graph& graph, const LayerChain& chain, const Takes& takes);
 
 /// Fuses MatMul, scale, mask, Softmax and MatMul, with the transposes around them, into
-/// msc.Attention.
+/// msc.Attention. Where(IsNaN(p), 0, p) of the Softmax p becomes its attribute zero_nan.
 bool FuseAttention(Graph& graph, const Takes& takes);
 
 /// Fuses each GELU that is not part of a layer (see gelu.h) into msc.Gelu.

@@ -118,6 +118,34 @@ std::optional<Scores> ReadScores(const Graph& graph, ValueId value) {
   return scores;
 }
 
+struct Probabilities {
+  const Node* softmax = nullptr;
+  bool zero_nan = false;
+  std::vector<NodeId> nodes;  ///< in order, the softmax first
+};
+
+// Reads the weights of the second product: a Softmax, or Where(IsNaN(it), 0, it), which PyTorch's
+// exporter writes because of rows that a mask excludes. Each step has no other reader.
+std::optional<Probabilities> ReadSoftmax(const Graph& graph, ValueId value) {
+  if (!OnlyReader(graph, value)) return std::nullopt;
+  Probabilities read{.nodes = {graph.producer(value)}};
+  if (const Node* where = MadeBy(graph, value, "Where"); where != nullptr) {
+    const ValueId kept = where->inputs[2];
+    const Node* is_nan = MadeBy(graph, where->inputs[0], "IsNaN");
+    const bool guards = is_nan != nullptr && is_nan->inputs[0] == kept &&
+                        OnlyReader(graph, where->inputs[0]) && graph.uses(kept).size() == 2 &&
+                        !graph.IsOutput(kept) && !IsCaptured(graph, kept) &&
+                        ScalarOf(graph, where->inputs[1]) == 0.0F &&
+                        SurelySameShape(graph.type(kept), graph.type(value));
+    if (!guards) return std::nullopt;
+    read.zero_nan = true;
+    read.nodes = {graph.producer(kept), graph.producer(where->inputs[0]), read.nodes[0]};
+    value = kept;
+  }
+  read.softmax = MadeBy(graph, value, "Softmax");
+  return read.softmax == nullptr ? std::nullopt : std::optional(std::move(read));
+}
+
 bool IsLastAxis(const Node& softmax, std::size_t rank) {
   const std::int64_t axis = AttrOr<std::int64_t>(softmax, "axis", -1);
   return axis == -1 || axis + 1 == static_cast<std::int64_t>(rank);
@@ -128,13 +156,13 @@ bool FuseAt(Graph& graph, NodeId root, const Takes& takes) {
   if (!last.Is("MatMul") || !IsF32(graph, last.inputs[0]) || !IsF32(graph, last.inputs[1])) {
     return false;
   }
-  const Node* softmax = MadeBy(graph, last.inputs[0], "Softmax");
+  const auto weights = ReadSoftmax(graph, last.inputs[0]);
   const std::size_t rank = *Rank(graph.type(last.inputs[0]));
-  if (softmax == nullptr || rank < 2 || !IsLastAxis(*softmax, rank) ||
-      !OnlyReader(graph, last.inputs[0]) || !SameBatch(graph, last.inputs[0], last.inputs[1])) {
+  if (!weights || rank < 2 || !IsLastAxis(*weights->softmax, rank) ||
+      !SameBatch(graph, last.inputs[0], last.inputs[1])) {
     return false;
   }
-  const auto scores = ReadScores(graph, softmax->inputs[0]);
+  const auto scores = ReadScores(graph, weights->softmax->inputs[0]);
   if (!scores || !IsF32(graph, scores->product->inputs[0]) ||
       !IsF32(graph, scores->product->inputs[1]) ||
       !SameBatch(graph, scores->product->inputs[0], scores->product->inputs[1]) ||
@@ -148,7 +176,7 @@ bool FuseAt(Graph& graph, NodeId root, const Takes& takes) {
   if (const Operand read = ReadOperand(graph, v.value); read.factor == 1.0) v = read;
 
   std::vector<NodeId> nodes = scores->nodes;
-  nodes.push_back(graph.producer(last.inputs[0]));
+  nodes.insert(nodes.end(), weights->nodes.begin(), weights->nodes.end());
   nodes.push_back(root);
   Ints y_perm = CountingUp(rank);
   const auto reader = OnlyReader(graph, last.outputs.front());
@@ -161,6 +189,7 @@ bool FuseAt(Graph& graph, NodeId root, const Takes& takes) {
   Node fused{.op = "Attention", .domain = "msc", .inputs = {q.value, k.value, v.value}};
   if (scores->mask != kNoValue) fused.inputs.push_back(scores->mask);
   fused.attrs["scale"] = static_cast<float>(q.factor * k.factor * scores->factor);
+  if (weights->zero_nan) fused.attrs["zero_nan"] = std::int64_t{1};
   const auto keep = [&](const char* name, const Ints& perm) {
     if (perm != CountingUp(rank)) fused.attrs.insert_or_assign(name, perm);
   };

@@ -571,6 +571,11 @@ void AddQuantized(std::vector<OpCase>& cases) {
                              {"v_perm", Ints{1, 0, 2}},
                              {"y_perm", Ints{1, 0, 2}}},
                    .domain = "msc"});
+  cases.push_back({.label = "AttentionZeroNan",
+                   .op = "Attention",
+                   .inputs = {F32({3, 5}), F32({4, 5}, 2), F32({4, 2}, 3), F32({3, 1})},
+                   .attrs = {{"zero_nan", std::int64_t{1}}},
+                   .domain = "msc"});
   cases.push_back({.label = "AttentionBf16",
                    .op = "Attention",
                    .inputs = {BF16({3, 5}), BF16({4, 5}), BF16({4, 2})},

@@ -96,7 +96,7 @@ std::optional<Epilogue> HeadEpilogue(Lowering& lowering, const Group& group, con
 }
 
 /// Computes the softmax of scale * row + mask in place for every row of `scores` [rows, columns].
-void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double scale,
+void WriteWeights(KernelWriter& writer, int lanes, const View& scores, const AttentionAttrs& attrs,
                   const std::optional<View>& mask, const Expr& n, const Expr& g, Body& body) {
   const kernel::BufferRef buffer = writer.Use(scores, Access::kScratch);
   const std::int64_t columns = scores.dims[1];
@@ -115,13 +115,19 @@ void WriteWeights(KernelWriter& writer, int lanes, const View& scores, double sc
     const auto scaled = [&](const Expr& column, int width, Body& /*step*/) {
       // A mask of -infinity gives a weight of exactly 0, because kExp is 0 below -104; a row of
       // nothing else gives NaN.
-      Expr value = load(column, width) * Float(scale, width);
+      Expr value = load(column, width) * Float(static_cast<double>(attrs.scale), width);
       if (!mask) return value;
       const Place place{.at = {n, g, r, column}, .axis = 3, .lanes = width, .valid = 0};
       const Expr added = kernel::Cast(LoadAt(writer, *mask, place), {DType::kF32, width});
       return std::move(value) + added;
     };
-    WriteSoftmax(writer, row, {scaled, load, store, store}, inside);
+    const auto finish = [&](const Expr& column, Expr value, Body& step) {
+      // Weights are not negative, and kMax returns its second operand for NaN.
+      const int width = value->type.lanes;
+      if (attrs.zero_nan) value = Binary(Op::kMax, std::move(value), Float(0, width));
+      store(column, std::move(value), step);
+    };
+    WriteSoftmax(writer, row, {scaled, load, store, finish}, inside);
     return inside;
   });
 }
@@ -192,8 +198,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
     (void)writer.Use(scratch, Access::kScratch);
   }
   if (narrow) (void)writer.Use(q, Access::kScratch);
-  const double scale =
-      static_cast<double>(ReadAttentionAttrs(node, lowering.DimsOf(node.inputs[0]).size()).scale);
+  const AttentionAttrs attrs = ReadAttentionAttrs(node, lowering.DimsOf(node.inputs[0]).size());
   const std::int64_t groups = views->q.dims[1];
   Body body =
       writer.Loop(views->q.dims[0] * groups, kernel::LoopKind::kParallel, [&](const Expr& index) {
@@ -209,7 +214,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
         append(ProductOf(writer, unit, first, first_tile, packed_k,
                          Epilogue(lowering.graph(), AsProduct(scores_of)), n, g));
         // Weights: the softmax of each row of scores.
-        WriteWeights(writer, unit.lanes, scores, scale, views->mask, n, g, inside);
+        WriteWeights(writer, unit.lanes, scores, attrs, views->mask, n, g, inside);
         // Result: weights times V.
         WritePacking(writer, unit, second_tile, views->v, packed_v, n, g, inside);
         append(ProductOf(writer, unit, second, second_tile, packed_v, *epilogue, n, g));

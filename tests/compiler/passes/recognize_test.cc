@@ -140,6 +140,62 @@ const std::vector<Case> kFusedCases = {
        %y = MatMul(%p, %v)
        output %y)",
      "y:f32 = msc.Attention(q:f32, k:f32, v:f32) @first\n"},
+    {"attention whose NaN become 0, behind a mask", R"(
+       input %q : f32[2,4,5]
+       input %k : f32[2,5,7]
+       input %v : f32[2,7,3]
+       input %mask : f32[4,7]
+       const %zero : f32[] = [0]
+       %s = MatMul(%q, %k) @first
+       %m = Add(%s, %mask)
+       %p = Softmax(%m)
+       %n = IsNaN(%p)
+       %w = Where(%n, %zero, %p)
+       %y = MatMul(%w, %v)
+       output %y)",
+     "y:f32 = msc.Attention(q:f32, k:f32, v:f32, mask:f32) @first\n"},
+    {"no attention whose NaN become another number", R"(
+       input %q : f32[4,5]
+       input %k : f32[5,7]
+       input %v : f32[7,3]
+       const %one : f32[] = [1]
+       %s = MatMul(%q, %k)
+       %p = Softmax(%s)
+       %n = IsNaN(%p)
+       %w = Where(%n, %one, %p)
+       %y = MatMul(%w, %v)
+       output %y)",
+     "same"},
+    {"no attention where numbers become 0, or NaN of another value", R"(
+       input %q : f32[4,5]
+       input %k : f32[5,7]
+       input %v : f32[7,3]
+       const %zero : f32[] = [0]
+       %s = MatMul(%q, %k)
+       %p = Softmax(%s)
+       %n = IsNaN(%p)
+       %w = Where(%n, %p, %zero)
+       %y = MatMul(%w, %v)
+       %u = Softmax(%s)
+       %o = IsNaN(%s)
+       %x = Where(%o, %zero, %u)
+       %z = MatMul(%x, %v)
+       output %y
+       output %z)",
+     "same"},
+    {"no attention where the weights in front of the guard are an output", R"(
+       input %q : f32[4,5]
+       input %k : f32[5,7]
+       input %v : f32[7,3]
+       const %zero : f32[] = [0]
+       %s = MatMul(%q, %k)
+       %p = Softmax(%s)
+       %n = IsNaN(%p)
+       %w = Where(%n, %zero, %p)
+       %y = MatMul(%w, %v)
+       output %y
+       output %p)",
+     "same"},
     {"no attention where the weights are an output", R"(
        input %q : f32[4,5]
        input %k : f32[5,7]
@@ -161,6 +217,33 @@ const std::vector<Case> kFusedCases = {
      "same"},
 };
 INSTANTIATE_TEST_SUITE_P(Fused, Recognize, ::testing::ValuesIn(kFusedCases));
+
+TEST(FuseAttention, GivesZerosWhereTheMaskExcludesAllKeys) {
+  const Graph before = Parse(R"(graph main {
+  input %q : f32[2,5]
+  input %k : f32[5,3]
+  input %v : f32[3,4]
+  const %mask : f32[2,3] = [-inf, -inf, -inf, -inf, 0, -inf]
+  const %zero : f32[] = [0]
+  %s = MatMul(%q, %k) @first
+  %m = Add(%s, %mask)
+  %p = Softmax(%m)
+  %n = IsNaN(%p)
+  %w = Where(%n, %zero, %p)
+  %y = MatMul(%w, %v)
+  output %y
+})");
+  Graph after = before;
+  EXPECT_TRUE(FuseOps(after));
+  EXPECT_EQ(Skeleton(after), "y:f32 = msc.Attention(q:f32, k:f32, v:f32, mask:f32) @first\n");
+  testing::ExpectSameNumbers(before, after);
+  const std::vector<Tensor> inputs = testing::RandomInputs(after, 1);
+  const Tensor y = Interpret(after, inputs).at(0);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(y.Values<float>()[i], 0);
+    EXPECT_EQ(y.Values<float>()[4 + i], inputs[2].Values<float>()[4 + i]);
+  }
+}
 
 constexpr const char* kLayerWithGelu = R"(graph main {
   input %x : f32[2,6]

@@ -96,6 +96,7 @@ struct Heads {
   std::string q, k, v;
   std::string mask = "";
   std::string attrs = "scale = 0.3";
+  bool excludes = false;  ///< the mask is -infinity in places, here and there along a whole row
 };
 
 std::vector<GraphCase> AttentionCases() {
@@ -115,15 +116,26 @@ std::vector<GraphCase> AttentionCases() {
         Heads{"[3,7,5]", "[3,9,5]", "[3,9,4]", "[9]"},
         Heads{"[3,7,5]", "[3,9,5]", "[3,9,4]", "[7,1]"},
         Heads{"[3,7,5]", "[3,9,5]", "[3,9,4]", "[3,7,9]"},
-        Heads{"[3,7,5]", "[3,9,5]", "[3,9,4]", "[1]"}, Heads{"[3,0,5]", "[3,9,5]", "[3,9,4]"},
-        Heads{"[0,7,5]", "[0,9,5]", "[0,9,4]"}}) {
+        Heads{"[3,7,5]", "[3,9,5]", "[3,9,4]", "[1]"},
+        Heads{"[3,7,5]", "[3,9,5]", "[3,9,4]", "[3,7,9]", "scale = 0.3, zero_nan = 1", true},
+        Heads{"[3,7,5]", "[3,9,5]", "[3,9,4]", "[7,1]", "scale = 0.3, zero_nan = 1", true},
+        Heads{"[3,7,5]", "[3,19,5]", "[3,19,4]", "[7,1]", "scale = 0.3", true},
+        Heads{"[3,7,5]", "[3,9,5]", "[3,9,4]", "", "scale = 0.3, zero_nan = 1"},
+        Heads{"[3,0,5]", "[3,9,5]", "[3,9,4]"}, Heads{"[0,7,5]", "[0,9,5]", "[0,9,4]"}}) {
     for (const std::string type : {"f32", "bf16"}) {
       std::string text = "graph g {\n  input %q : " + type + h.q + "\n  input %k : " + type + h.k +
                          "\n  input %v : " + type + h.v + "\n";
-      if (!h.mask.empty()) text += "  input %m : " + type + h.mask + "\n";
+      if (!h.mask.empty()) {
+        text +=
+            std::string("  input %") + (h.excludes ? "given" : "m") + " : " + type + h.mask + "\n";
+      }
+      if (h.excludes) {
+        text += "  %wide = Cast(%given) {to = 1}\n  %some = Relu(%wide)\n  %log = Log(%some)\n" +
+                std::string("  %m = Cast(%log) {to = ") + (type == "f32" ? "1" : "16") + "}\n";
+      }
       text += "  %y = msc.Attention(%q, %k, %v" + std::string(h.mask.empty() ? "" : ", %m") +
               ") {" + h.attrs + "}\n  output %y\n}";
-      cases.push_back({"attention_" + type + h.q + h.mask, std::move(text)});
+      cases.push_back({"attention_" + type + h.q + h.mask + h.attrs, std::move(text)});
     }
   }
   return cases;

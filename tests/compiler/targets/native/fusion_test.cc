@@ -503,5 +503,50 @@ TEST(NativeClip, LimitsInfinityToTheLargestFloatAndPassesNaN) {
   EXPECT_EQ(y.Values<float>()[3], -2.5F);
 }
 
+TEST(NativeAttention, GivesZerosWhereAMaskExcludesAllKeysIfAsked) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::nanf("");
+  for (const bool zero_nan : {false, true}) {
+    Graph graph = ParseGraph(R"(graph g {
+  input %q : f32[5,6]
+  input %k : f32[19,6]
+  input %v : f32[19,3]
+  input %m : f32[5,19]
+  %y = msc.Attention(%q, %k, %v, %m) {zero_nan = )" +
+                             std::to_string(static_cast<int>(zero_nan)) + "}\n  output %y\n}");
+    InferTypes(graph);
+    TargetRegistry targets;
+    targets.Add(NativeKind());
+    const Target& target = targets.Get("native:isa=baseline");
+    const auto program = target.GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
+    ASSERT_TRUE(program.ok());
+    std::vector<Tensor> inputs;
+    for (const ValueId input : graph.inputs()) {
+      inputs.push_back(RandomTensor(graph.type(input), inputs.size() + 1));
+    }
+    // Rows: all keys excluded, all but one, NaN, +infinity, a plain one.
+    const std::span<float> mask = inputs.back().MutableValues<float>();
+    std::fill_n(mask.begin(), 2 * 19, -inf);
+    mask[19 + 4] = 0;
+    mask[2 * 19 + 7] = nan;
+    mask[3 * 19 + 18] = inf;
+    const Tensor wanted = Interpret(graph, inputs).at(0);
+    const Tensor got = Interpreted(program.value(), graph, inputs).at(0);
+    for (std::size_t i = 0; i < 5 * std::size_t{3}; ++i) {
+      const float number = wanted.Values<float>()[i];
+      const bool is_empty = i / 3 != 1 && i / 3 != 4;
+      EXPECT_EQ(std::isnan(number), is_empty && !zero_nan) << i;
+      const float own = got.Values<float>()[i];
+      EXPECT_EQ(std::isnan(own), std::isnan(number)) << i;
+      if (std::isnan(number)) continue;
+      if (is_empty) {
+        EXPECT_EQ(number, 0) << i;
+        EXPECT_EQ(own, 0) << i;
+      }
+      EXPECT_NEAR(own, number, 1e-5) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace msc::native
