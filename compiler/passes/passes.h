@@ -82,9 +82,11 @@ bool RemoveDeadCode(Graph& graph);
 
 /// Removes nodes without an effect: Identity, Dropout in inference, Cast to the same type, Concat
 /// of one value, Pad by nothing, Mul and Div by 1, Add and Sub of 0, and Transpose, Reshape,
-/// Flatten, Squeeze, Unsqueeze, Expand and Slice that change nothing. Merges Transpose of Transpose
-/// and Reshape of Reshape. Replaces a Transpose that moves only axes of size 1 by a Reshape.
-/// Removes zero initial states of an LSTM.
+/// Flatten, Squeeze, Unsqueeze, Expand and Slice that change nothing, and Where of a constant
+/// condition that is the same everywhere. Merges Transpose of Transpose and Reshape of Reshape.
+/// Removes Reshapes around a Softmax along the last axis that undo each other and keep this axis.
+/// Replaces a Transpose that moves only axes of size 1 by a Reshape. Removes zero initial states of
+/// an LSTM.
 bool RemoveIdentities(Graph& graph);
 
 /// Lets nodes behind Transposes work on the values in front of them, where fewer elements are

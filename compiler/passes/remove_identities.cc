@@ -103,9 +103,25 @@ bool DoesNothing(const Graph& graph, const Node& node) {
   return keeps_all && SurelySameShape(InputType(graph, node), OutputType(graph, node));
 }
 
+/// Returns the input that a Where takes everywhere, if its condition is constant, and its result
+/// has the shape of that input; otherwise kNoValue.
+ValueId OnlyBranch(const Graph& graph, const Node& node) {
+  const TensorPtr condition = node.Is("Where") ? graph.constant(node.inputs[0]) : nullptr;
+  if (!condition || condition->size() == 0) return kNoValue;
+  const auto values = condition->Values<std::uint8_t>();
+  const bool first = values.front() != 0;
+  const bool same =
+      std::ranges::all_of(values, [first](std::uint8_t value) { return (value != 0) == first; });
+  const ValueId branch = node.inputs[first ? 1 : 2];
+  return same && SurelySameShape(graph.type(branch), OutputType(graph, node)) ? branch : kNoValue;
+}
+
 bool RemoveNothing(Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.inputs.empty() || node.outputs.front() == kNoValue) return false;
+  if (const ValueId branch = OnlyBranch(graph, node); branch != kNoValue) {
+    return Bypass(graph, id, branch);
+  }
   if (IsNeutralStep(graph, node)) {
     return Bypass(graph, id, ReadScalarStep(graph, node)->value);
   }
@@ -176,6 +192,31 @@ bool MergeReshapes(Graph& graph, NodeId id) {
   return true;
 }
 
+/// Removes Reshapes in front of and behind a Softmax along the last axis that undo each other, if
+/// they keep this axis: they only arrange its rows.
+bool UnwrapSoftmax(Graph& graph, NodeId id) {
+  const Node& behind = graph.node(id);
+  if (!OnlyChangesShape(behind)) return false;
+  const ValueId made = behind.inputs[0];
+  const Node* softmax = MadeBy(graph, made, "Softmax");
+  if (softmax == nullptr || !OnlyReader(graph, made)) return false;
+  const NodeId before = graph.producer(softmax->inputs[0]);
+  if (before == kNoNode || !OnlyChangesShape(graph.node(before))) return false;
+  const ValueId x = graph.node(before).inputs[0];
+  const ValueType& type = graph.type(x);
+  if (!SurelySameShape(type, OutputType(graph, behind)) || type.shape->empty()) return false;
+  const auto& rows = graph.type(made).shape;
+  const auto axis = AttrOr<std::int64_t>(*softmax, "axis", -1);
+  const bool keeps = rows && !rows->empty() && rows->back() == type.shape->back() &&
+                     (axis == -1 || axis + 1 == std::ssize(*rows));
+  if (!keeps || IsCaptured(graph, behind.outputs.front())) return false;
+  const NodeId node = graph.producer(made);
+  graph.SetInput(node, 0, x);
+  graph.SetAttr(node, "axis", std::int64_t{-1});
+  graph.SetType(made, graph.type(x));
+  return Bypass(graph, id, made);
+}
+
 /// Returns whether every element is 0, also if the number of elements is unknown; exporters write
 /// initial states of recurrent layers in this form.
 bool IsZero(const Graph& graph, ValueId value) {
@@ -221,6 +262,10 @@ bool RemoveIdentities(Graph& graph) {
   const std::vector<NodeId> order = graph.order();
   for (const NodeId id : order) {
     if (MakeReshape(graph, id)) {
+      changed = true;
+      continue;
+    }
+    if (UnwrapSoftmax(graph, id)) {
       changed = true;
       continue;
     }
