@@ -136,6 +136,12 @@ bool LiftVectorProducts(Graph& graph);
 /// row give zeros, as in the product (ONNX operator pages OneHot-11, Gather-13).
 bool RecognizeLookups(Graph& graph);
 
+/// Removes the columns of constant weights of a MatMul that a GatherElements along the last axis,
+/// its only reader, with constant indices, selects nowhere (ONNX operator page GatherElements-13).
+/// Attention with relative positions multiplies by weights of all distances and reads those of a
+/// sequence. Leaves a GatherElements alone that has an index outside.
+bool DropUnreadColumns(Graph& graph);
+
 /// Recognizes activations that are written out: Clip(x + a, 0, b) / b becomes HardSigmoid; the
 /// product of x and HardSigmoid(x, 1/6, 1/2), also with this gate written out, becomes HardSwish
 /// (ONNX operator pages HardSigmoid-6, HardSwish-14).

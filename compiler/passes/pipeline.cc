@@ -38,6 +38,7 @@ std::vector<Pass> CanonicalPasses() {
       {"lift_integer_layers", LiftIntegerLayers},
       {"lift_vector_products", LiftVectorProducts},
       {"recognize_lookups", RecognizeLookups},
+      {"drop_unread_columns", DropUnreadColumns},
       {"fold_batch_norm", FoldBatchNorm},
       {"fold_into_next_layer", FoldIntoNextLayer},
       {"fold_padding", FoldPadding},
