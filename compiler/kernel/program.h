@@ -24,6 +24,18 @@ struct ProgramBuffer {
   TensorPtr constant = {};   ///< for kConstant
 };
 
+/// Indices that a run computes, which must be inside an axis before a call reads them. Kernels
+/// cannot report one that is outside, and clamp it.
+struct IndexCheck {
+  std::size_t buffer = 0;     ///< position in Program::buffers
+  DType dtype = DType::kI64;  ///< i32 or i64
+  std::int64_t first = 0;     ///< element of the buffer
+  std::int64_t count = 0;
+  std::int64_t size = 0;  ///< of the axis: -size to size - 1 are inside
+  std::string node;       ///< for the message
+  std::string op;
+};
+
 /// One call of a kernel.
 struct ProgramCall {
   std::size_t func = 0;
@@ -33,6 +45,7 @@ struct ProgramCall {
   std::string name;                ///< for profiles
   std::vector<std::string> nodes;  ///< graph nodes that it computes; empty for a layout conversion
   std::string precision;           ///< as in Step::precision
+  std::vector<IndexCheck> checks = {};
 };
 
 /// Kernels of a region as GraphToKernel makes them, and the calls in order. The memory planner

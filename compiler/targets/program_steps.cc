@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -48,6 +52,33 @@ struct Call {
         reinterpret_cast<char*>(const_cast<kernel::LibraryFunction*>(table));
     entry(addresses.data(), static_cast<long>(begin),  // NOLINT(google-runtime-int)
           static_cast<long>(end));                     // NOLINT(google-runtime-int)
+  }
+};
+
+/// A check of a call, with all lookups done at compile time.
+struct Indices {
+  kernel::IndexCheck check;
+  BufferId buffer{};
+
+  template <class T>
+  void CheckInside(const T* first) const {
+    const std::span<const T> indices(first, static_cast<std::size_t>(check.count));
+    // A loop without a branch; only an error looks for the index.
+    T outside = 0;
+    for (const T i : indices) outside |= T{i < -check.size || i >= check.size};
+    if (outside == 0) return;
+    const auto it =
+        std::ranges::find_if(indices, [this](T i) { return i < -check.size || i >= check.size; });
+    throw UserError("node '" + check.node + "' (" + check.op + "): index " + std::to_string(*it) +
+                    " is outside an axis of " + std::to_string(check.size));
+  }
+  void Run(const StepContext& context) const {
+    const std::byte* at = context.At(buffer);
+    if (check.dtype == DType::kI64) {
+      CheckInside(reinterpret_cast<const std::int64_t*>(at) + check.first);
+    } else {
+      CheckInside(reinterpret_cast<const std::int32_t*>(at) + check.first);
+    }
   }
 };
 
@@ -111,7 +142,17 @@ void AddProgram(const kernel::Program& program, std::shared_ptr<const kernel::Mo
       }
       if (access != kernel::Access::kRead) step.writes.push_back(id);
     }
-    step.run = [call = std::move(call)](const StepContext& context) { call.Run(context); };
+    std::vector<Indices> checks;
+    for (const kernel::IndexCheck& check : from.checks)
+      checks.push_back({check, ids[check.buffer]});
+    if (checks.empty()) {
+      step.run = [call = std::move(call)](const StepContext& context) { call.Run(context); };
+    } else {
+      step.run = [call = std::move(call), checks = std::move(checks)](const StepContext& context) {
+        for (const Indices& indices : checks) indices.Run(context);
+        call.Run(context);
+      };
+    }
     builder.AddStep(std::move(step));
   }
   builder.AddConstantGroup(std::move(group));

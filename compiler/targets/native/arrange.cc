@@ -112,8 +112,8 @@ bool LowerSlice(Lowering& lowering, const Node& node) {
   return true;
 }
 
-/// Lowers a Gather of one entry by a constant index.
-bool LowerGather(Lowering& lowering, const Node& node) {
+/// Lowers a Gather of one entry by a constant index; gather.cc has the others.
+bool LowerEntry(Lowering& lowering, const Node& node) {
   const auto indices = Integers(lowering.graph(), node, 1);
   const View x = lowering.Where(node.inputs[0]);
   const auto axis = AxisOf(AttrOr<std::int64_t>(node, "axis", 0), x.rank());
@@ -172,7 +172,7 @@ bool LowerArrange(Lowering& lowering, const Group& group) {
   if (IsOneOf(node, {"Transpose"})) return LowerTranspose(lowering, node);
   if (IsOneOf(node, {"Split"})) return LowerSplit(lowering, node);
   if (IsOneOf(node, {"Slice"})) return LowerSlice(lowering, node);
-  if (IsOneOf(node, {"Gather"})) return LowerGather(lowering, node);
+  if (IsOneOf(node, {"Gather"})) return LowerEntry(lowering, node);
   if (IsOneOf(node, {"Concat"})) return LowerConcat(lowering, node);
   return false;
 }

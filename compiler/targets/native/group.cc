@@ -12,7 +12,9 @@ bool LowerGroup(Lowering& lowering, const Group& group) {
          LowerAttention(lowering, group) || LowerPool(lowering, group) ||
          LowerResize(lowering, group) || LowerReduce(lowering, group) ||
          LowerNorm(lowering, group) || LowerRecurrent(lowering, group) ||
-         LowerElementwise(lowering, group) || LowerArrange(lowering, group);
+         LowerElementwise(lowering, group) || LowerArrange(lowering, group) ||
+         LowerGather(lowering, group) || LowerPad(lowering, group) ||
+         LowerRunningSum(lowering, group);
 }
 
 bool TakesPrologue(const Lowering& lowering, const Node& node) {

@@ -230,6 +230,17 @@ void Lowering::AddCall(KernelWriter&& writer, Body body, double flops, Label lab
   program_.calls.push_back(std::move(call));
 }
 
+void Lowering::CheckIndices(const View& indices, std::int64_t size, const Node& node) {
+  Check(IsDense(indices), "indices that are checked lie side by side");
+  program_.calls.back().checks.push_back({.buffer = indices.buffer,
+                                          .dtype = indices.dtype,
+                                          .first = indices.offset,
+                                          .count = ElementCount(indices.dims),
+                                          .size = size,
+                                          .node = node.name,
+                                          .op = node.op});
+}
+
 Label Lowering::LabelOf(std::span<const NodeId> nodes, std::string precision) const {
   Label label{.precision = std::move(precision)};
   for (const NodeId id : nodes) {

@@ -89,6 +89,9 @@ class Lowering {
   [[nodiscard]] View Scratch(DType dtype, std::int64_t count);
   [[nodiscard]] KernelWriter Writer(const std::string& name) const { return {name, program_}; }
   void AddCall(KernelWriter&& writer, Body body, double flops, Label label);
+  /// Lets the last call run only if all `indices`, a dense view, are inside an axis of `size`: from
+  /// -size to size - 1. Else the run ends in a UserError of `node`.
+  void CheckIndices(const View& indices, std::int64_t size, const Node& node);
   /// Adds a copy between views of equal dims.
   void AddCopy(const View& from, const View& to, Label label);
   [[nodiscard]] Label LabelOf(std::span<const NodeId> nodes, std::string precision) const;

@@ -37,7 +37,7 @@ class NativeTarget final : public Target {
       : isa_(isa),
         facts_{.name = "native",
                .device = "cpu",
-               .version = "7 " + ToString(isa),
+               .version = "8 " + ToString(isa),
                .weight_bits = UnitOf(isa).dot4_narrow ? 7 : 8} {}
 
  private:

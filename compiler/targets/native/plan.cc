@@ -38,6 +38,14 @@ bool HasEpilogue(const Graph& graph, NodeId id) {
   return std::find(kOps.begin(), kOps.end(), node.op) != kOps.end() || IsElementwise(graph, id);
 }
 
+/// Returns whether the kernel of the operator writes its result wherever it is to lie.
+bool WritesAnywhere(const Graph& graph, NodeId id) {
+  if (HasEpilogue(graph, id)) return true;
+  const Node& node = graph.node(id);
+  return node.Is("Concat") || node.Is("Gather") || node.Is("GatherElements") || node.Is("Pad") ||
+         node.Is("CumSum");
+}
+
 /// The input through which a node can take over a value that is still in registers. Of several, the
 /// one computed last, which is still in cache.
 struct Flow {
@@ -134,9 +142,7 @@ void PlanLayouts(Lowering& lowering, const std::vector<Group>& groups) {
   // Results of kernels of this region that can write to a given place.
   std::set<ValueId> made;
   for (const Group& group : groups) {
-    if (HasEpilogue(graph, group.anchor) || graph.node(group.anchor).Is("Concat")) {
-      made.insert(ResultOf(graph, group));
-    }
+    if (WritesAnywhere(graph, group.anchor)) made.insert(ResultOf(graph, group));
   }
   // The halo that serves all convolutions of a value.
   std::map<ValueId, Halo> halos;

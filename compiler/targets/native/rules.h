@@ -26,6 +26,12 @@ namespace msc::native {
 [[nodiscard]] bool LowerNorm(Lowering& lowering, const Group& group);
 /// Lowers operators that only change the view of the same elements, or move them.
 [[nodiscard]] bool LowerArrange(Lowering& lowering, const Group& group);
+/// Lowers Gather and GatherElements.
+[[nodiscard]] bool LowerGather(Lowering& lowering, const Group& group);
+/// Lowers Pad with constants, and Trilu.
+[[nodiscard]] bool LowerPad(Lowering& lowering, const Group& group);
+/// Lowers CumSum of f32 along a constant axis.
+[[nodiscard]] bool LowerRunningSum(Lowering& lowering, const Group& group);
 
 /// Lowers a convolution with windows of one pixel after a prologue.
 [[nodiscard]] bool LowerPointwise(Lowering& lowering, const Group& group);

@@ -277,6 +277,43 @@ TEST_P(TargetOpContract, AgreesWithTheReferenceOnTheCasesOfEveryOperator) {
   }
 }
 
+/// Kernels cannot report an index that is outside: whoever runs them does.
+TEST_P(TargetOpContract, RefusesComputedIndicesOutside) {
+  const TargetRegistry registry = AllTargets();
+  const Target* target = nullptr;
+  try {
+    target = &registry.Get(GetParam());
+  } catch (const UserError& absent) {
+    GTEST_SKIP() << absent.what();
+  }
+  for (const std::string op : {"Gather", "GatherElements"}) {
+    for (const std::string type : {"i32", "i64"}) {
+      Graph graph =
+          ParseGraph("graph g {\n  input %x : f32[2,3]\n  input %i : " + type +
+                     "[2,2]\n  %y = " + op + "(%x, %i) @picked {axis = 1}\n  output %y\n}");
+      InferTypes(graph);
+      const Executable executable = Build(graph, *target, registry.Get("reference"), 1);
+      const Tensor x(DType::kF32, {2, 3});
+      for (const std::int64_t index : {3, -4, -3, 2}) {
+        Tensor indices(graph.type(graph.inputs()[1]).dtype, {2, 2});
+        if (type == "i64") indices.MutableValues<std::int64_t>()[2] = index;
+        if (type == "i32")
+          indices.MutableValues<std::int32_t>()[2] = static_cast<std::int32_t>(index);
+        std::string error;
+        try {
+          (void)executable.Run(std::vector{x, indices});
+        } catch (const UserError& outside) {
+          error = outside.what();
+        }
+        const bool inside = -3 <= index && index < 3;
+        EXPECT_EQ(error, inside ? ""
+                                : "node 'picked' (" + op + "): index " + std::to_string(index) +
+                                      " is outside an axis of 3");
+      }
+    }
+  }
+}
+
 /// Every target as it is, and native for less than this machine has: shorter vectors, no products
 /// of 8-bit integers.
 std::vector<std::string> TargetSpecs() {

@@ -47,6 +47,25 @@ std::vector<GraphCase> ViewCases() {
   }
   cases.push_back(Of("f32[3,5]", "Pad(%x, %p, %v)",
                      Integers("p", "1, 0, 0, 2") + "  const %v : f32[] = [-7]\n"));
+  const std::string cut = Integers("p", "-1, 2, 1, 1, 0, -2");
+  for (const std::string type : {"f32", "bf16", "f16", "i8", "u8", "i64"}) {
+    const std::string value = "  const %v : " + type + "[] = [3]\n";
+    cases.push_back(Of(type + "[3,4,19]", "Pad(%x, %p, %v)", cut + value));
+  }
+  cases.push_back(Of("bool[3,4,5]", "Pad(%x, %p, %v)", cut + "  const %v : bool[] = [true]\n"));
+  cases.push_back(Of("f32[3,5]", "Pad(%x, %p)", Integers("p", "-1, 0, -2, -5")));
+  cases.push_back(Of("f32[3,5]", "Pad(%x, %p)", Integers("p", "0, 0, 0, 0")));
+  cases.push_back({"pad_between_convolutions", R"(graph g {
+  input %x : f32[1,3,6,6]
+  const %w : f32[5,3,3,3] = random 3
+  const %v : f32[4,5,3,3] = random 4
+  const %p : i64[8] = [0, 0, 1, 0, 0, 0, 2, 1]
+  const %one : f32[] = [1]
+  %c = Conv(%x, %w)
+  %d = Pad(%c, %p, %one)
+  %y = Conv(%d, %v) {pads = [1, 1, 1, 1]}
+  output %y
+})"});
   for (const std::string mode : {"DCR", "CRD"}) {
     cases.push_back(
         Of("f32[2,12,3,5]", "DepthToSpace(%x) {blocksize = 2, mode = \"" + mode + "\"}"));
@@ -54,6 +73,9 @@ std::vector<GraphCase> ViewCases() {
   cases.push_back(Of("f32[2,3,4,6]", "SpaceToDepth(%x) {blocksize = 2}"));
   cases.push_back(Of("f32[2,5,7]", "Trilu(%x)"));
   cases.push_back(Of("f32[2,5,7]", "Trilu(%x, %k) {upper = 0}", "  const %k : i64[] = [-1]\n"));
+  cases.push_back(Of("i64[7,5]", "Trilu(%x, %k)", "  const %k : i64[] = [2]\n"));
+  cases.push_back(Of("bf16[2,3,7,5]", "Trilu(%x, %k) {upper = 0}", "  const %k : i64[] = [9]\n"));
+  cases.push_back(Of("f32[19,19]", "Trilu(%x, %k)", "  const %k : i64[] = [-90]\n"));
   return cases;
 }
 
@@ -66,6 +88,21 @@ std::vector<GraphCase> ChoiceCases() {
   cases.push_back(Of("f32[3,17]", "CumSum(%x, %a)", "  const %a : i64[] = [1]\n"));
   cases.push_back(
       Of("f32[3,17]", "CumSum(%x, %a) {exclusive = 1, reverse = 1}", "  const %a : i64[] = [0]\n"));
+  for (const std::string axis : {"0", "1", "-1"}) {
+    for (const std::string attrs : {"", " {exclusive = 1}", " {reverse = 1}"}) {
+      cases.push_back(
+          Of("f32[3,5,19]", "CumSum(%x, %a)" + attrs, "  const %a : i32[1] = [" + axis + "]\n"));
+    }
+  }
+  cases.push_back({"sums_of_an_image", R"(graph g {
+  input %x : f32[2,3,6,6]
+  const %w : f32[5,3,3,3] = random 3
+  const %a : i64[] = [1]
+  %c = Conv(%x, %w)
+  %s = CumSum(%c, %a)
+  %m = Concat(%c, %s) {axis = 3}
+  output %m
+})"});
   cases.push_back({"TopK", R"(graph g {
   input %x : f32[3,17,5]
   const %k : i64[1] = [4]
@@ -102,6 +139,68 @@ std::vector<GraphCase> ChoiceCases() {
     cases.push_back(Of("i64[3,17]", "Cast(%x) {to = " + to + "}"));
   }
   cases.push_back(Of("f32[3,17]", "CastLike(%x, %t)", "  const %t : i32[1] = [0]\n"));
+  return cases;
+}
+
+/// Of indices that are computed, between -3 and 3, and of constant ones.
+std::vector<GraphCase> GatherCases() {
+  std::vector<GraphCase> cases;
+  const auto add = [&](const std::string& x, const std::string& indices, const std::string& node) {
+    cases.push_back(Of(x, node, "  input %i : " + indices + "\n"));
+  };
+  for (const std::string type : {"f32", "bf16", "u8", "i64"}) {
+    add(type + "[7,19]", "i64[2,5]", "Gather(%x, %i)");
+    add(type + "[3,5,4]", "i32[6]", "Gather(%x, %i) {axis = 1}");
+    add(type + "[3,4,5]", "i64[3,4,2]", "GatherElements(%x, %i) {axis = -1}");
+  }
+  add("f32[7,19]", "i64[]", "Gather(%x, %i)");
+  add("f32[9]", "i64[]", "Gather(%x, %i)");
+  add("f32[9]", "i64[3,2]", "Gather(%x, %i)");
+  add("f32[2,3,5]", "i64[4,1]", "Gather(%x, %i) {axis = -1}");
+  add("f32[2,3,5,4]", "i64[2]", "Gather(%x, %i) {axis = 1}");
+  add("f32[2,3,5,4]", "i64[2,2]", "Gather(%x, %i) {axis = 2}");
+  add("f32[5,0]", "i64[2]", "Gather(%x, %i)");
+  add("f32[5,3]", "i64[0]", "Gather(%x, %i)");
+  add("f32[3,5]", "i32[2,5]", "GatherElements(%x, %i)");
+  add("f32[4,3,5,4]", "i64[6,2,5,3]", "GatherElements(%x, %i)");
+  add("f32[4,3,5,4]", "i64[4,7,5,4]", "GatherElements(%x, %i) {axis = 1}");
+  add("f32[5,3]", "i64[5,0]", "GatherElements(%x, %i)");
+  cases.push_back(Of("f32[5,19]", "Gather(%x, %i)", "  const %i : i64[4] = [4, -5, 0, 4]\n"));
+  cases.push_back(
+      Of("f32[2,19]", "Gather(%x, %i) {axis = 1}", "  const %i : i32[2,1] = [18, -1]\n"));
+  // Where the data or the indices lie in another order.
+  cases.push_back({"gather_of_an_image", R"(graph g {
+  input %x : f32[2,3,6,6]
+  input %i : i64[5]
+  const %w : f32[5,3,3,3] = random 3
+  %c = Conv(%x, %w)
+  %g = Gather(%c, %i) {axis = 2}
+  %y = Relu(%g)
+  output %y
+})"});
+  cases.push_back({"gather_of_turned_values", R"(graph g {
+  input %x : f32[4,5,6]
+  input %i : i64[2,3]
+  input %k : i64[6,4,2]
+  %t = Transpose(%x) {perm = [2, 0, 1]}
+  %r = Relu(%t)
+  %j = Transpose(%i)
+  %g = Gather(%r, %j) {axis = 1}
+  %e = GatherElements(%r, %k) {axis = 2}
+  output %g
+  output %e
+})"});
+  cases.push_back({"gather_into_a_sum", R"(graph g {
+  input %i : i64[2,7]
+  input %j : i64[2,7]
+  const %t : f32[9,16] = random 3
+  const %p : f32[8,16] = random 4
+  %a = Gather(%t, %i)
+  %b = Gather(%p, %j)
+  %s = Add(%a, %b)
+  %m = Concat(%s, %a) {axis = 1}
+  output %m
+})"});
   return cases;
 }
 
@@ -147,7 +246,10 @@ std::vector<GraphCase> RareLayerCases() {
 }  // namespace
 
 std::vector<CaseFamily> IndexFamilies() {
-  return {{"views", ViewCases}, {"choices", ChoiceCases}, {"rare_layers", RareLayerCases}};
+  return {{"views", ViewCases},
+          {"choices", ChoiceCases},
+          {"gathers", GatherCases},
+          {"rare_layers", RareLayerCases}};
 }
 
 }  // namespace msc
