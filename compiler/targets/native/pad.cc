@@ -146,7 +146,24 @@ bool LowerTriangle(Lowering& lowering, const Node& node) {
   const bool upper = AttrOr<std::int64_t>(node, "upper", 1) != 0;
   const View x = lowering.Where(node.inputs[0]);
   const View out = lowering.Out(y, RowMajor(dims.size()));
+  const Label label{.name = node.name, .nodes = {node.name}};
   KernelWriter writer = lowering.Writer("triangle");
+  // The columns of row r below r + shift are on one side.
+  const std::int64_t shift = diagonal + (upper ? 0 : 1);
+  const bool all_left = shift >= dims[last];
+  if (all_left || dims[last - 1] - 1 + shift <= 0) {
+    if (all_left != upper) {
+      lowering.AddCopy(x, out, label);
+    } else {
+      const View whole = JoinAxes(std::vector{out}).front();
+      Body body = LoopOver(writer, whole.dims, 1, [&](const Place& place, Body& one) {
+        StoreAt(writer, whole, place, Filling(nullptr, out.dtype, place.lanes), one);
+      });
+      lowering.AddCall(std::move(writer), std::move(body), 0, label);
+    }
+    lowering.Finish(y);
+    return true;
+  }
   const auto at = [&](const View& view, const Place& row, const Expr& column) {
     std::vector<Expr> place = row.at;
     place[last] = column;
@@ -159,8 +176,7 @@ bool LowerTriangle(Lowering& lowering, const Node& node) {
   Body body = LoopOver(writer, rows, 1, [&](const Place& row, Body& inside) {
     // Columns below `end` are left of the diagonal, or on it if that is kept with them.
     const Expr end = writer.Bind(
-        Binary(Op::kMin, Binary(Op::kMax, row.at[last - 1] + (diagonal + (upper ? 0 : 1)), Int(0)),
-               Int(dims[last])),
+        Binary(Op::kMin, Binary(Op::kMax, row.at[last - 1] + shift, Int(0)), Int(dims[last])),
         inside);
     for (const bool left : {true, false}) {
       const kernel::VarId var = writer.NewVar();
@@ -176,8 +192,7 @@ bool LowerTriangle(Lowering& lowering, const Node& node) {
                                     .body = std::move(one)}});
     }
   });
-  lowering.AddCall(std::move(writer), std::move(body), 0,
-                   {.name = node.name, .nodes = {node.name}});
+  lowering.AddCall(std::move(writer), std::move(body), 0, label);
   lowering.Finish(y);
   return true;
 }

@@ -157,13 +157,13 @@ std::vector<GraphCase> GatherCases() {
   add("f32[9]", "i64[]", "Gather(%x, %i)");
   add("f32[9]", "i64[3,2]", "Gather(%x, %i)");
   add("f32[2,3,5]", "i64[4,1]", "Gather(%x, %i) {axis = -1}");
-  add("f32[2,3,5,4]", "i64[2]", "Gather(%x, %i) {axis = 1}");
+  add("f32[2,4,5,4]", "i64[2]", "Gather(%x, %i) {axis = 1}");
   add("f32[2,3,5,4]", "i64[2,2]", "Gather(%x, %i) {axis = 2}");
   add("f32[5,0]", "i64[2]", "Gather(%x, %i)");
   add("f32[5,3]", "i64[0]", "Gather(%x, %i)");
-  add("f32[3,5]", "i32[2,5]", "GatherElements(%x, %i)");
+  add("f32[4,5]", "i32[2,5]", "GatherElements(%x, %i)");
   add("f32[4,3,5,4]", "i64[6,2,5,3]", "GatherElements(%x, %i)");
-  add("f32[4,3,5,4]", "i64[4,7,5,4]", "GatherElements(%x, %i) {axis = 1}");
+  add("f32[4,4,5,4]", "i64[4,7,5,4]", "GatherElements(%x, %i) {axis = 1}");
   add("f32[5,3]", "i64[5,0]", "GatherElements(%x, %i)");
   cases.push_back(Of("f32[5,19]", "Gather(%x, %i)", "  const %i : i64[4] = [4, -5, 0, 4]\n"));
   cases.push_back(
