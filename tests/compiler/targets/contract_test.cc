@@ -306,9 +306,11 @@ TEST_P(TargetOpContract, RefusesComputedIndicesOutside) {
           error = outside.what();
         }
         const bool inside = -3 <= index && index < 3;
-        EXPECT_EQ(error, inside ? ""
-                                : "node 'picked' (" + op + "): index " + std::to_string(index) +
-                                      " is outside an axis of 3");
+        EXPECT_EQ(error.empty(), inside) << error;
+        // The library says it in its own words.
+        if (inside || GetParam() == "onnxruntime") continue;
+        EXPECT_EQ(error, "node 'picked' (" + op + "): index " + std::to_string(index) +
+                             " is outside an axis of 3");
       }
     }
   }
