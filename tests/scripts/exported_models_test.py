@@ -91,6 +91,8 @@ class Steps(unittest.TestCase):
         def said(errors):
             return RUN.message_of(subprocess.CompletedProcess([], 1, "", errors))
         self.assertEqual(said("Traceback:\n  File x\nValueError: no size\n\n(Refer to the trace above.)\n"), "ValueError: no size")
+        caused = "torch.GuardOnDataDependentSymNode: no \x1b[96mguard\x1b[0m\n\nThe above was the cause:\n\nx.ExportError: Next steps:\n- try\n"
+        self.assertEqual(said(caused), "torch.GuardOnDataDependentSymNode: no guard")
         self.assertEqual(said("mscgym: node 3 is odd\n"), "mscgym: node 3 is odd")
         self.assertEqual(said(""), "ended with 1")
 
