@@ -67,8 +67,8 @@ void SaveGraph(const Graph& graph, const std::string& stem, TensorDigests& diges
 /// take the same time to compute. A constant with more than 16 elements that is not i64, bool or
 /// string contributes only its type and dims, and whether it IsNarrow. The scales that only
 /// QuantizeLinear and DequantizeLinear read contribute which of them are equal, which are 1, and
-/// which are subnormal or near overflow. Names inside nested graphs count. Throws InternalError if
-/// a nested graph captures values.
+/// which are subnormal or near overflow. Names inside nested graphs count, and those of the values
+/// that these capture.
 [[nodiscard]] std::string StructureHash(const Graph& graph);
 
 }  // namespace msc

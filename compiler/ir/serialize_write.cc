@@ -165,13 +165,23 @@ class GraphWriter {
   Purpose purpose_;
 };
 
-/// Returns a copy in which names depend only on the order of nodes and values.
+/// Returns a copy in which names depend only on the order of nodes and values, but for the values
+/// that nested graphs know by their names.
 Graph Renamed(const Graph& graph) {
+  std::set<std::string> kept;
+  for (const NodeId id : graph.order()) {
+    for (const ValueId captured : graph.node(id).captures) kept.insert(graph.value(captured).name);
+  }
   Graph copy;
   std::map<ValueId, ValueId> copies;
-  const auto next = [&] { return "v" + std::to_string(copies.size()); };
+  const auto name_of = [&](ValueId id) {
+    if (kept.contains(graph.value(id).name)) return graph.value(id).name;
+    std::string name = "v" + std::to_string(copies.size());
+    while (kept.contains(name)) name += "_";
+    return name;
+  };
   for (const ValueId id : graph.inputs()) {
-    const std::string name = next();
+    const std::string name = name_of(id);
     copies[id] = copy.AddInput(name, graph.type(id));
   }
   const auto read = [&](ValueId id) {
@@ -179,17 +189,17 @@ Graph Renamed(const Graph& graph) {
     if (const auto it = copies.find(id); it != copies.end()) return it->second;
     const TensorPtr constant = graph.constant(id);
     Check(constant != nullptr, "a graph whose structure counts stands for itself");
-    const std::string name = next();
+    const std::string name = name_of(id);
     return copies[id] = copy.AddConstant(name, constant);
   };
   for (const NodeId id : graph.order()) {
     Node node = graph.node(id);
     node.name = "n" + std::to_string(copy.order().size());
-    Check(node.captures.empty(), "no nested graph knows a value by its name");
     for (ValueId& input : node.inputs) input = read(input);
+    for (ValueId& captured : node.captures) captured = read(captured);
     for (ValueId& output : node.outputs) {
       if (output == kNoValue) continue;
-      const std::string name = next();
+      const std::string name = name_of(output);
       const ValueId of = output;
       output = copies[of] = copy.AddValue(name, graph.type(of));
     }

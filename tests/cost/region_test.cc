@@ -339,6 +339,22 @@ TEST(Structure, KnowsWhetherWeightsAreNarrow) {
   EXPECT_NE(hash(64), hash(65)) << "native has other kernels";
 }
 
+TEST(Structure, TakesNestedGraphsThatKnowValuesByTheirNames) {
+  // "v1" is also what another value would be called.
+  const auto hash = [](const std::string& around, const std::string& inside) {
+    Graph graph = ParseGraph("graph g { input %c : bool[] input %x : f32[2] %" + around +
+                             " = Neg(%x) %y = If(%c) { then_branch = graph t { captured %" +
+                             around + " : f32[2] %n = " + inside + "(%" + around +
+                             ") output %n }, else_branch = graph e { captured %" + around +
+                             " : f32[2] output %" + around + " } } output %y }");
+    InferTypes(graph);
+    return StructureHash(graph);
+  };
+  EXPECT_EQ(hash("v1", "Abs"), hash("v1", "Abs"));
+  EXPECT_NE(hash("v1", "Abs"), hash("v1", "Exp"));
+  EXPECT_NE(hash("v1", "Abs"), hash("value", "Abs"));
+}
+
 TEST(Structure, KnowsScalesByWhichAreEqual) {
   const auto hash = [](float first, float second, const std::string& extra = "") {
     Graph graph = Parse(R"(graph g {
