@@ -60,8 +60,8 @@ bool DropInFrontOf(Graph& graph, NodeId id) {
   if (!picked) return false;
   Ints columns = *picked;
   std::ranges::sort(columns);
-  const auto repeated = std::ranges::unique(columns);
-  columns.erase(repeated.begin(), repeated.end());
+  // clang 14 cannot compile libstdc++'s std::ranges::unique.
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   if (std::ssize(columns) == size) return false;
   for (std::int64_t& index : *picked) {
     index = std::ranges::lower_bound(columns, index) - columns.begin();
