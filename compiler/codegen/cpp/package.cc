@@ -170,8 +170,9 @@ std::string ModelText(const CppPackage& package, const std::vector<VariantText>&
     for (const auto& call : variant.program.calls) most = std::max(most, call.buffers.size());
   }
   std::string text =
-      "#include \"model.h\"\n\n#if defined(__x86_64__)\n#include <cpuid.h>\n#endif\n#include "
-      "<stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n"
+      "#include \"model.h\"\n\n#if defined(__x86_64__)\n#include <cpuid.h>\n#endif\n"
+      "#if defined(__linux__)\n#include <sys/mman.h>\n#endif\n#include <stdio.h>\n#include "
+      "<stdlib.h>\n#include <string.h>\n\n"
       "enum { kInput, kOutput, kWeight, kArena };\n"
       "enum { kNeedsAvx2 = 1, kNeedsAvx512 = 2, kNeedsVnni = 4, kNeedsBf16 = 8 };\n"
       "struct Place {\n  int kind;\n  size_t at;\n};\n"
