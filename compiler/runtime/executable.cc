@@ -1,12 +1,12 @@
 #include "compiler/runtime/executable.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <new>
 
 #include "compiler/base/error.h"
+#include "compiler/base/large_memory.h"
 #include "compiler/runtime/float_mode.h"
 #include "compiler/runtime/memory_plan.h"
 
@@ -24,12 +24,9 @@ void CheckTensor(const Tensor& tensor, const ValueType& type, const Dims& dims,
 
 /// Memory and state of one run.
 struct Executable::Workspace {
-  struct Free {
-    void operator()(std::byte* bytes) const noexcept { std::free(bytes); }
-  };
-  std::vector<std::byte*> addresses;         // by buffer
-  std::unique_ptr<std::byte[], Free> arena;  // NOLINT(modernize-avoid-c-arrays)
-  std::vector<Step::Run> own;                // by step; null for a step that all runs share
+  std::vector<std::byte*> addresses;  // by buffer
+  LargeMemory arena;
+  std::vector<Step::Run> own;  // by step; null for a step that all runs share
 };
 
 /// Workspaces that are not in use.
@@ -79,14 +76,11 @@ Executable::~Executable() = default;
 std::unique_ptr<Executable::Workspace> Executable::NewWorkspace() const {
   auto workspace = std::make_unique<Workspace>();
   // Allocate one cache line more, so that addresses of empty buffers are valid, too.
-  // aligned_alloc takes multiples of the alignment only; the sizes of a plan are such.
-  auto* const arena = static_cast<std::byte*>(
-      std::aligned_alloc(kArenaAlignment, memory_.arena_bytes + kArenaAlignment));
-  if (arena == nullptr) throw std::bad_alloc();
-  workspace->arena.reset(arena);
+  workspace->arena = LargeMemory(memory_.arena_bytes + kArenaAlignment);
   workspace->addresses = addresses_;
   for (const Placed& placed : placed_) {
-    workspace->addresses[static_cast<std::size_t>(placed.buffer)] = arena + placed.offset;
+    workspace->addresses[static_cast<std::size_t>(placed.buffer)] =
+        workspace->arena.data() + placed.offset;
   }
   for (const Step& step : steps_) {
     workspace->own.push_back(step.make_run ? step.make_run() : nullptr);

@@ -225,7 +225,8 @@ class ExecutableBuilder {
   /// unless they are inputs or constants. Whoever reads what such a step writes must do so only if
   /// all of them hold.
   void SetConditions(std::vector<StepCondition> conditions) { conditions_ = std::move(conditions); }
-  /// States that the code of a region's steps does not depend on the values of these constants.
+  /// States that the code of a region's steps depends on neither value nor place of these
+  /// constants.
   void AddConstantGroup(ConstantGroup group) { constant_groups_.push_back(std::move(group)); }
 
   /// Plans the arena and returns the executable, ready to run. The builder must not be used
@@ -239,6 +240,7 @@ class ExecutableBuilder {
   /// Returns the bytes from the start of the root to the start of `buffer`.
   [[nodiscard]] std::size_t OffsetInRoot(std::size_t buffer) const;
   void PlaceOutputs(Executable& executable);
+  void JoinConstants();
   void PlaceArena(Executable& executable);
   void PlaceRest(Executable& executable);
 

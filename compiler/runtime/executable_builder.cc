@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "compiler/base/error.h"
+#include "compiler/base/large_memory.h"
 #include "compiler/runtime/executable.h"
 #include "compiler/runtime/memory_plan.h"
 
@@ -182,6 +184,35 @@ void ExecutableBuilder::PlaceArena(Executable& executable) {
   }
 }
 
+// Moves constants of programs into one block, in the order in which steps read them. It has few
+// pages, and a kernel that prefetches past its last weights prefetches the first of the next
+// kernel. Only those that nobody else holds are moved: copies of others would need memory.
+void ExecutableBuilder::JoinConstants() {
+  std::vector<std::size_t> joined;
+  std::size_t bytes = 0;
+  for (const ConstantGroup& group : constant_groups_) {
+    for (const BufferId id : group.constants) {
+      const Buffer& buffer = At(id);
+      const bool read = buffer.place == Buffer::Place::kConstant && buffer.first != kNever;
+      if (!read || keep_alive_[buffer.tensor].use_count() != 1) continue;
+      joined.push_back(Index(id));
+      bytes += RoundUp(buffer.bytes);
+    }
+  }
+  std::stable_sort(joined.begin(), joined.end(), [&](std::size_t a, std::size_t b) {
+    return buffers_[a].first < buffers_[b].first;
+  });
+  const auto block = std::make_shared<const LargeMemory>(bytes);
+  std::byte* to = block->data();
+  for (const std::size_t index : joined) {
+    Buffer& buffer = buffers_[index];
+    std::memcpy(to, buffer.data, buffer.bytes);
+    buffer.data = to;
+    keep_alive_[buffer.tensor] = block;
+    to += RoundUp(buffer.bytes);
+  }
+}
+
 // Places constants, and the buffers that each run binds.
 void ExecutableBuilder::PlaceRest(Executable& executable) {
   // Several buffers may show the same constant, which counts once.
@@ -237,6 +268,7 @@ Executable ExecutableBuilder::Build() && {
     executable.input_dims_.push_back(DimsOf(*graph_, input));
   }
   PlaceOutputs(executable);
+  JoinConstants();
   executable.addresses_.resize(buffers_.size(), nullptr);
   PlaceArena(executable);
   PlaceRest(executable);

@@ -281,6 +281,47 @@ TEST(Executable, CountsPackedConstantsAndKeepsThemAlive) {
   EXPECT_EQ(executable.Run(OneInput(0.0F))[0], Filled(3.0F));
 }
 
+TEST(Executable, MovesConstantsOfProgramsTogetherInTheOrderOfTheirSteps) {
+  const Chain chain(3);
+  ExecutableBuilder builder(chain.graph);
+  std::vector<BufferId> buffers;
+  std::vector<std::weak_ptr<const Tensor>> watched;
+  const auto add = [&](const std::shared_ptr<const Tensor>& tensor) {
+    buffers.push_back(builder.AddConstant(tensor, tensor->Raw().data(), tensor->bytes()));
+    watched.emplace_back(tensor);
+  };
+  add(std::make_shared<const Tensor>(Filled(1.0F)));
+  add(std::make_shared<const Tensor>(Filled(2.0F)));
+  const auto held = std::make_shared<const Tensor>(Filled(4.0F));
+  add(held);
+  builder.AddConstantGroup({.code = "code", .constants = buffers});
+  std::array<const std::byte*, 3> seen{};
+  // The constants are read in the order 1, 0, 2.
+  const auto step = [&](std::size_t constant, std::size_t value) {
+    Step add_step = AddStep(buffers[constant], builder.BufferOf(chain.values[value]), 0.0F);
+    add_step.run = [&seen, constant, id = buffers[constant],
+                    run = add_step.run](const StepContext& context) {
+      seen[constant] = context.At(id);
+      run(context);
+    };
+    builder.AddStep(std::move(add_step));
+  };
+  step(1, 0);
+  step(0, 1);
+  step(2, 2);
+  Executable executable = std::move(builder).Build();
+  EXPECT_EQ(executable.Run(OneInput(0.0F))[0], Filled(4.0F));
+  EXPECT_TRUE(watched[0].expired());
+  EXPECT_TRUE(watched[1].expired());
+  constexpr std::ptrdiff_t kLines = (kBytes + 63) / 64 * 64;
+  EXPECT_EQ(seen[0] - seen[1], kLines);
+  EXPECT_EQ(seen[2], held->Raw().data());
+  EXPECT_EQ(executable.memory().constant_bytes, 3 * kBytes);
+  executable.SetConstant(buffers[2], std::make_shared<const Tensor>(Filled(8.0F)));
+  executable.SetConstant(buffers[1], std::make_shared<const Tensor>(Filled(9.0F)));
+  EXPECT_EQ(executable.Run(OneInput(0.0F))[0], Filled(8.0F));
+}
+
 TEST(Executable, StillRunsAfterAMove) {
   Executable first = BuildChain(Chain(4));
   Executable second = std::move(first);
