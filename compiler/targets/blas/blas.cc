@@ -94,14 +94,14 @@ bool BlasTarget::Computes(const Graph& graph, NodeId id) const {
       !std::all_of(node.outputs.begin(), node.outputs.end(), fits)) {
     return false;
   }
-  native::Lowering lowering(graph, std::vector{id}, native::UnitOf(isa_), true);
+  native::Lowering lowering(graph, std::vector{id}, native::UnitOf(isa_), 1, true);
   return native::LowerElementwise(lowering, {.anchor = id});
 }
 
 Result<kernel::Program> BlasTarget::DoGraphToKernel(const Region& region,
                                                     const TargetOptions& options) const {
   const Graph& graph = *region.graph;
-  native::Lowering lowering(graph, region.nodes, native::UnitOf(isa_), false);
+  native::Lowering lowering(graph, region.nodes, native::UnitOf(isa_), 1, false);
   for (const native::Group& group : native::MakeGroups(lowering, region.nodes)) {
     if (const std::optional<Plan> plan = PlanOf(graph, group.anchor)) {
       LowerProduct(lowering, group, *plan, options.threads);

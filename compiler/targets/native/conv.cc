@@ -38,7 +38,7 @@ bool ExactInF32(const ConvProblem& problem) {
   return w[2] * w[3] * 255 * 128 + kMaxWholeBias < (std::int64_t{1} << 24U);
 }
 
-ConvShape ShapeOf(const ConvProblem& problem, DType x) {
+ConvShape ShapeOf(const ConvProblem& problem, DType x, int threads) {
   const Window& window = problem.window;
   const auto all_are = [](const std::vector<std::int64_t>& list, std::int64_t wanted) {
     return std::all_of(list.begin(), list.end(), [&](std::int64_t n) { return n == wanted; });
@@ -55,7 +55,8 @@ ConvShape ShapeOf(const ConvProblem& problem, DType x) {
           .joinable = all_are(window.pads_begin, 0) && all_are(window.pads_end, 0),
           // The depthwise kernel sums in f32, also bytes.
           .depthwise = problem.depthwise() && (!problem.quantized || ExactInF32(problem)),
-          .x = x};
+          .x = x,
+          .threads = threads};
 }
 
 /// Reads everything except the schedule.
@@ -91,7 +92,7 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
   if (problem.quantized && problem.depth() * w[2] * w[3] > kDeepestBytes) return std::nullopt;
   const Dims x_spatial(problem.x_dims.begin() + 2, problem.x_dims.end());
   problem.window = ReadWindow(node, x_spatial, {w[2], w[3]});
-  problem.shape = ShapeOf(problem, graph.type(problem.x).dtype);
+  problem.shape = ShapeOf(problem, graph.type(problem.x).dtype, lowering.threads());
   problem.shape.narrow =
       problem.quantized && lowering.unit().dot4_narrow && IsNarrow(*problem.weights);
   return problem;

@@ -21,8 +21,12 @@ std::size_t PrivateBytes(DType dtype, std::int64_t elements) {
 }  // namespace
 
 Lowering::Lowering(const Graph& graph, std::span<const NodeId> nodes, const VectorUnit& unit,
-                   bool check_only)
-    : graph_(graph), unit_(unit), check_only_(check_only), inside_(nodes.begin(), nodes.end()) {}
+                   int threads, bool check_only)
+    : graph_(graph),
+      unit_(unit),
+      threads_(threads),
+      check_only_(check_only),
+      inside_(nodes.begin(), nodes.end()) {}
 
 bool Lowering::LeavesRegion(ValueId value) const {
   if (graph_.IsOutput(value)) return true;

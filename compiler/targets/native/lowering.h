@@ -26,14 +26,16 @@ struct Label {
 /// The state of lowering one region: the location of every value and the program so far.
 class Lowering {
  public:
-  /// `nodes` must be in topological order. With `check_only`, constants are not packed: the program
-  /// has only their sizes and cannot run.
-  Lowering(const Graph& graph, std::span<const NodeId> nodes, const VectorUnit& unit,
+  /// `nodes` must be in topological order. Kernels suit `threads`, and any other number can run
+  /// them. With `check_only`, constants are not packed: the program has only their sizes and cannot
+  /// run.
+  Lowering(const Graph& graph, std::span<const NodeId> nodes, const VectorUnit& unit, int threads,
            bool check_only);
 
   [[nodiscard]] const Graph& graph() const { return graph_; }
   [[nodiscard]] const Node& node(NodeId id) const { return graph_.node(id); }
   [[nodiscard]] const VectorUnit& unit() const { return unit_; }
+  [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const kernel::Program& program() const { return program_; }
   [[nodiscard]] kernel::Program Take() && { return std::move(program_); }
 
@@ -110,6 +112,7 @@ class Lowering {
 
   const Graph& graph_;
   const VectorUnit unit_;
+  int threads_;
   const bool check_only_;
   std::set<NodeId> inside_;
   kernel::Program program_;

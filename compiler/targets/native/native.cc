@@ -75,13 +75,13 @@ bool NativeTarget::DoSupports(const Graph& graph, NodeId id) const {
       !std::all_of(node.outputs.begin(), node.outputs.end(), fits)) {
     return false;
   }
-  Lowering lowering(graph, std::vector{id}, UnitOf(isa_), true);
+  Lowering lowering(graph, std::vector{id}, UnitOf(isa_), 1, true);
   return LowerGroup(lowering, Group{.anchor = id});
 }
 
 KernelChoices NativeTarget::DoSchedules(const Graph& graph, NodeId id) const {
   if (!DoSupports(graph, id)) return {};
-  const Lowering lowering(graph, std::vector{id}, UnitOf(isa_), true);
+  const Lowering lowering(graph, std::vector{id}, UnitOf(isa_), 1, true);
   const Node& node = graph.node(id);
   KernelChoices choices = ConvChoices(lowering, node);
   return choices.schedules.empty() ? GemmChoices(lowering, node) : choices;
@@ -127,8 +127,8 @@ void LowerWhole(Lowering& lowering, const Group& group) {
 }
 
 Result<kernel::Program> NativeTarget::DoGraphToKernel(const Region& region,
-                                                      const TargetOptions& /*options*/) const {
-  Lowering lowering(*region.graph, region.nodes, UnitOf(isa_), false);
+                                                      const TargetOptions& options) const {
+  Lowering lowering(*region.graph, region.nodes, UnitOf(isa_), options.threads, false);
   const std::vector<Group> groups = WithPrologues(lowering, MakeGroups(lowering, region.nodes));
   PlanLayouts(lowering, groups);
   std::set<NodeId> done;

@@ -132,6 +132,23 @@ int MostDepthwiseColumns(const ConvShape& shape, const VectorUnit& unit) {
       std::clamp<std::int64_t>(columns, 1, std::max<std::int64_t>(shape.out_width, 1)));
 }
 
+/// Returns whether the direct algorithm is faster with channels outside, for a small image. With
+/// rows outside, every row reads all weights from the second-level cache; with channels outside,
+/// every tile of channels reads the whole image, and prefetches weights (decision 0016). Several
+/// threads share few tiles less evenly than rows.
+bool PrefersChannels(const ConvShape& shape, const TileSchedule& tile, const VectorUnit& unit) {
+  constexpr std::int64_t kFirstLevel = std::int64_t{32} * 1024;
+  constexpr std::int64_t kSmall = std::int64_t{512} * 1024;
+  const auto bytes = static_cast<std::int64_t>(ByteSize(shape.x));
+  const std::int64_t image = shape.out_height * shape.out_width * shape.in_channels * bytes;
+  const std::int64_t weights =
+      shape.kernel_height * shape.kernel_width * shape.in_channels * shape.out_channels * bytes;
+  const std::int64_t rows = shape.out_height;
+  const std::int64_t tiles = CeilDiv(shape.out_channels, std::int64_t{tile.vectors} * unit.lanes);
+  return shape.threads == 1 && weights > kFirstLevel && image <= kSmall &&
+         image * tiles < weights * rows;
+}
+
 /// Returns an algorithm with its own default tile.
 ConvSchedule WithDefaultTile(const ConvShape& shape, const VectorUnit& unit,
                              ConvSchedule schedule) {
@@ -144,7 +161,9 @@ ConvSchedule WithDefaultTile(const ConvShape& shape, const VectorUnit& unit,
   schedule.tile = DefaultTile(ProductFor(shape, schedule), unit);
   // There is only one row, so threads share tiles of channels.
   const bool one_row = schedule.join_rows || WinogradTile(schedule.algorithm) > 0;
-  if (one_row) schedule.tile.order = LoopOrder::kChannelsOuter;
+  if (one_row || PrefersChannels(shape, schedule.tile, unit)) {
+    schedule.tile.order = LoopOrder::kChannelsOuter;
+  }
   return schedule;
 }
 

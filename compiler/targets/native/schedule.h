@@ -96,6 +96,7 @@ struct ConvShape {
   bool depthwise = false;  ///< the kernel for one input channel per group supports it
   DType x = DType::kF32;   ///< type of X: f32, bf16, i8 or u8
   bool narrow = false;     ///< as Product::narrow
+  int threads = 1;         ///< that share the outermost loop of a kernel
 };
 [[nodiscard]] ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit);
 

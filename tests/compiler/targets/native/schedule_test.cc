@@ -141,6 +141,25 @@ class NativeLayer : public testing::TestWithParam<Layer> {
   TargetRegistry targets_;
 };
 
+TEST(NativeSchedules, ReadASmallImageOncePerTileOfChannelsUnlessThreadsShareIt) {
+  ConvShape shape{
+      .out_height = 7, .out_width = 7, .in_channels = 576, .out_channels = 128, .joinable = false};
+  const VectorUnit& unit = kUnits.back();
+  EXPECT_EQ(DefaultConv(shape, unit).tile.order, LoopOrder::kChannelsOuter);
+  shape.threads = 2;
+  EXPECT_EQ(DefaultConv(shape, unit).tile.order, LoopOrder::kRowsOuter);
+  // Few weights stay in the first-level cache, and a large image in none.
+  ConvShape few = shape;
+  few.threads = 1;
+  few.in_channels = 16;
+  few.out_channels = 32;
+  EXPECT_EQ(DefaultConv(few, unit).tile.order, LoopOrder::kRowsOuter);
+  ConvShape large = shape;
+  large.threads = 1;
+  large.out_height = large.out_width = 112;
+  EXPECT_EQ(DefaultConv(large, unit).tile.order, LoopOrder::kRowsOuter);
+}
+
 TEST_P(NativeLayer, ComputesTheSameBySchedulesOfItsList) {
   const NodeId node = graph_.order()[0];
   const KernelChoices choices = Get().Schedules(graph_, node);
