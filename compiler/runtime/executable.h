@@ -122,8 +122,8 @@ class Executable {
   [[nodiscard]] const std::vector<ConstantGroup>& constant_groups() const noexcept {
     return constant_groups_;
   }
-  /// Replaces a constant by another tensor of the same size. Must not be called while the
-  /// executable runs.
+  /// Replaces a constant by another tensor of the same size, or copies that to its place in the
+  /// block of packed weights. Must not be called while the executable runs.
   void SetConstant(BufferId constant, const TensorPtr& tensor);
 
   [[nodiscard]] const MemoryUse& memory() const noexcept { return memory_; }
@@ -178,6 +178,7 @@ class Executable {
   std::vector<Step> steps_;
   int pool_threads_ = 1;  ///< maximum over all steps
   std::vector<std::shared_ptr<const void>> keep_alive_;
+  std::shared_ptr<const void> block_;  ///< the owner of all constants that Build moved together
   std::vector<std::byte*> addresses_;  ///< by buffer; set only for constants
   std::vector<Placed> placed_;
   std::vector<Bound> inputs_;
@@ -240,7 +241,7 @@ class ExecutableBuilder {
   /// Returns the bytes from the start of the root to the start of `buffer`.
   [[nodiscard]] std::size_t OffsetInRoot(std::size_t buffer) const;
   void PlaceOutputs(Executable& executable);
-  void JoinConstants();
+  void JoinConstants(Executable& executable);
   void PlaceArena(Executable& executable);
   void PlaceRest(Executable& executable);
 

@@ -187,7 +187,7 @@ void ExecutableBuilder::PlaceArena(Executable& executable) {
 // Moves constants of programs into one block, in the order in which steps read them. It has few
 // pages, and a kernel that prefetches past its last weights prefetches the first of the next
 // kernel. Only those that nobody else holds are moved: copies of others would need memory.
-void ExecutableBuilder::JoinConstants() {
+void ExecutableBuilder::JoinConstants(Executable& executable) {
   std::vector<std::size_t> joined;
   std::size_t bytes = 0;
   for (const ConstantGroup& group : constant_groups_) {
@@ -211,6 +211,7 @@ void ExecutableBuilder::JoinConstants() {
     keep_alive_[buffer.tensor] = block;
     to += RoundUp(buffer.bytes);
   }
+  executable.block_ = block;
 }
 
 // Places constants, and the buffers that each run binds.
@@ -268,7 +269,7 @@ Executable ExecutableBuilder::Build() && {
     executable.input_dims_.push_back(DimsOf(*graph_, input));
   }
   PlaceOutputs(executable);
-  JoinConstants();
+  JoinConstants(executable);
   executable.addresses_.resize(buffers_.size(), nullptr);
   PlaceArena(executable);
   PlaceRest(executable);

@@ -318,8 +318,11 @@ TEST(Executable, MovesConstantsOfProgramsTogetherInTheOrderOfTheirSteps) {
   EXPECT_EQ(seen[2], held->Raw().data());
   EXPECT_EQ(executable.memory().constant_bytes, 3 * kBytes);
   executable.SetConstant(buffers[2], std::make_shared<const Tensor>(Filled(8.0F)));
+  const std::byte* const in_block = seen[1];
   executable.SetConstant(buffers[1], std::make_shared<const Tensor>(Filled(9.0F)));
   EXPECT_EQ(executable.Run(OneInput(0.0F))[0], Filled(8.0F));
+  EXPECT_EQ(seen[1], in_block);
+  EXPECT_EQ(*reinterpret_cast<const float*>(in_block), 9.0F);
 }
 
 TEST(Executable, StillRunsAfterAMove) {
