@@ -193,11 +193,13 @@ std::vector<float> LeastWeightScales(const Graph& graph, const LayerChain& chain
   constexpr double kMaxSteps = 1U << 30U;
   std::vector<float> least;
   for (const float value : *bias) {
-    const double scale = std::max(std::abs(static_cast<double>(value)) / kMaxSteps,
-                                  static_cast<double>(kLeastScale));
+    // A bias that is not finite stays f32, so it asks for no scale.
+    const double most = std::isfinite(value) ? std::abs(static_cast<double>(value)) : 0;
+    const double scale = std::max(most / kMaxSteps, static_cast<double>(kLeastScale));
     // The product of two floats may be rounded down, so add a margin.
     constexpr double kRoom = 1.000001;
-    least.push_back(static_cast<float>(scale / x_scale * kRoom));
+    constexpr double kMost = std::numeric_limits<float>::max();
+    least.push_back(static_cast<float>(std::min(scale / x_scale * kRoom, kMost)));
   }
   return least;
 }

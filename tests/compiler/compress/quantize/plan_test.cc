@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -529,6 +530,34 @@ TEST(ApplyQuantizePlan, KeepsTheBiasOfAChannelWithoutWeights) {
   EXPECT_FLOAT_EQ(static_cast<float>(bias[1]) * scales[1], 0.1234567F);
   EXPECT_EQ(bias[2], 0);
   EXPECT_GE(scales[2], std::numeric_limits<float>::min());
+}
+
+/// A bias that is not finite stays f32, and asks for no scale of the weights.
+TEST(ApplyQuantizePlan, QuantizesWeightsBesideABiasThatIsNotFinite) {
+  Graph graph = Parse(R"(graph main {
+    input %x : f32[1,1,1,1]
+    const %w : f32[3,1,1,1] = [0.5, 0, 0]
+    const %b : f32[3] = [1, 2, 3]
+    %y = Conv(%x, %w, %b) @conv
+    output %y
+  })");
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  graph.SetConstant(graph.FindValue("b"),
+                    std::make_shared<const Tensor>(
+                        Tensor::From<float>(DType::kF32, {3}, std::vector{1.0F, kNaN, kInfinity})));
+  ApplyQuantizePlan({.layers = {{"conv", Precision::kInt8}},
+                     .activations = {{"x", {"i8", 0.25, 0}}},
+                     .weights = {}},
+                    graph);
+  const Node& conv = graph.node(graph.FindNode("conv"));
+  EXPECT_EQ(graph.value(conv.inputs[2]).name, "b");
+  const Node& w = graph.node(graph.producer(conv.inputs[1]));
+  const auto levels = graph.constant(w.inputs[0])->Values<std::int8_t>();
+  EXPECT_EQ(std::vector<int>(levels.begin(), levels.end()), (std::vector{127, 0, 0}));
+  for (const float scale : graph.constant(w.inputs[1])->Values<float>()) {
+    EXPECT_TRUE(std::isfinite(scale) && scale > 0) << scale;
+  }
 }
 
 /// A channel that batch normalization switched off: weights of 1e-7, a bias of 5; and one of zeros.
