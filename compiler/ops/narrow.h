@@ -16,6 +16,10 @@ namespace msc {
 //
 // Source: ONNX documentation, technical/float8, technical/int4; ONNX operator page Cast-28.
 
+/// Metadata with this prefix and the name of a graph input or output is the name of its narrow type
+/// in the model's file.
+inline constexpr std::string_view kFileTypeKey = "onnx.type.";
+
 enum class NarrowKind : std::uint8_t { kUnsigned, kSigned, kFloat, kPowerOfTwo };
 
 /// Which bit patterns of a float are no numbers.

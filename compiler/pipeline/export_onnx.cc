@@ -92,8 +92,10 @@ OnnxFile WriteForReader(const ReaderModel& model, const ReaderRules& reader,
   Graph graph = model.graph;
   graph.SetMetadata("msc.reader", std::string(reader.name));
   graph.SetMetadata("msc.notes", ToJson(model.notes));  // also over those of an earlier export
-  if (opset) return {ExportOnnxBytes(graph, {.opset = *opset}), *opset};
-  return ExportAtOldestSet(graph, {.opset = reader.least_opset});
+  ExportOptions options{.narrow_ends = true};
+  options.opset = opset.value_or(reader.least_opset);
+  if (opset) return {ExportOnnxBytes(graph, options), *opset};
+  return ExportAtOldestSet(graph, options);
 }
 
 }  // namespace msc

@@ -8,6 +8,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/text.h"
+#include "compiler/ops/narrow.h"
 #include "gym/app/command.h"
 #include "gym/app/json_output.h"
 #include "gym/app/options.h"
@@ -46,17 +47,19 @@ void PrintJson(const Graph& graph) {
   PrintJsonResult("msc-inspect-1", all);
 }
 
+void PrintEnd(const Graph& graph, ValueId id, const char* what) {
+  const std::string& name = graph.value(id).name;
+  std::printf("  %-7s %s : %s", what, name.c_str(), ToString(graph.type(id)).c_str());
+  const auto in_file = graph.metadata().find(std::string(kFileTypeKey) + name);
+  if (in_file != graph.metadata().end()) std::printf(" (%s in the file)", in_file->second.c_str());
+  std::printf("\n");
+}
+
 void PrintTable(const Graph& graph) {
   const GraphCounts counts = CountContents(graph);
   std::printf("graph %s\n", graph.name().c_str());
-  for (const ValueId id : graph.inputs()) {
-    std::printf("  input   %s : %s\n", graph.value(id).name.c_str(),
-                ToString(graph.type(id)).c_str());
-  }
-  for (const ValueId id : graph.outputs()) {
-    std::printf("  output  %s : %s\n", graph.value(id).name.c_str(),
-                ToString(graph.type(id)).c_str());
-  }
+  for (const ValueId id : graph.inputs()) PrintEnd(graph, id, "input");
+  for (const ValueId id : graph.outputs()) PrintEnd(graph, id, "output");
   std::printf("  parameters %lld, %.2f MB\n", static_cast<long long>(counts.parameters),
               static_cast<double>(counts.weight_bytes) * 1e-6);
   std::printf("  nodes %lld\n", static_cast<long long>(counts.total_nodes));

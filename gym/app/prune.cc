@@ -288,7 +288,7 @@ class Pruner {
     if (!options_.masked.empty()) {
       Graph masked = graph_;
       MaskPrunePlan(strategy_.prune, masked);
-      WriteFileAtomic(options_.masked, ExportAtOldestSet(masked).bytes);
+      WriteFileAtomic(options_.masked, ExportAtOldestSet(masked, {.narrow_ends = true}).bytes);
     }
     line_.Show("[measure]");
     report.summary = Summarize(made, context);

@@ -10,6 +10,7 @@
 
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
+#include "compiler/codegen/onnx/file_types.h"
 #include "compiler/codegen/onnx/forms.h"
 #include "compiler/codegen/onnx/lower.h"
 #include "compiler/codegen/onnx/raise.h"
@@ -117,23 +118,46 @@ void WriteValue(const Graph& graph, ValueId id, onnx::ValueInfoProto& proto) {
   WriteType(graph.type(id), *proto.mutable_type());
 }
 
+/// Returns the narrow types of inputs and outputs, which Casts now separate from the rest.
+/// Throws SetCannotExpress if the set lacks one.
+detail::NarrowEnds TakeNarrowEnds(std::int64_t opset, Graph& graph) {
+  detail::NarrowEnds ends = detail::SeparateNarrowEnds(graph);
+  for (const auto& [name, type] : ends) {
+    if (opset >= type->since) continue;
+    throw detail::SetCannotExpress("the type " + std::string(type->name) + " of '" + name +
+                                   "' cannot be exported at operator set " + std::to_string(opset) +
+                                   ": it exists from set " + std::to_string(type->since) + " on");
+  }
+  return ends;
+}
+
 class GraphWriter {
  public:
   GraphWriter(const Graph& graph, std::int64_t opset, const detail::Scope* outer,
-              onnx::GraphProto& proto)
-      : graph_(graph), opset_(opset), scope_{graph, outer}, proto_(proto) {}
+              const detail::NarrowEnds& ends, onnx::GraphProto& proto)
+      : graph_(graph), opset_(opset), scope_{graph, outer}, ends_(ends), proto_(proto) {}
 
   void Run() {
     proto_.set_name(graph_.name());
-    for (const ValueId id : graph_.inputs()) WriteValue(graph_, id, *proto_.add_input());
-    for (const ValueId id : graph_.outputs()) WriteValue(graph_, id, *proto_.add_output());
+    for (const ValueId id : graph_.inputs()) WriteEnd(id, *proto_.add_input());
+    for (const ValueId id : graph_.outputs()) WriteEnd(id, *proto_.add_output());
     for (const NodeId id : graph_.order()) WriteNode(id);
     for (const ValueId id : graph_.constants()) WriteConstant(id);
   }
 
  private:
+  /// Writes a graph input or output.
+  void WriteEnd(ValueId id, onnx::ValueInfoProto& proto) {
+    WriteValue(graph_, id, proto);
+    const auto narrow = ends_.find(graph_.value(id).name);
+    if (narrow == ends_.end()) return;
+    proto.mutable_type()->mutable_tensor_type()->set_elem_type(
+        static_cast<std::int32_t>(narrow->second->code));
+  }
+
   void WriteNode(NodeId id) {
     detail::OutNode node = detail::MakeOutNode(graph_, id, opset_);
+    node.narrow_result = node.node().Is("CastNarrow", "msc") && ends_.contains(node.outputs[0]);
     if (!node.node().domain.empty() && !node.node().Is("CastNarrow", "msc")) {
       node.Reject("operators of domain '" + node.node().domain +
                   "' are not ONNX; export the graph from before fusion");
@@ -198,13 +222,15 @@ class GraphWriter {
   const Graph& graph_;
   std::int64_t opset_;
   detail::Scope scope_;
+  const detail::NarrowEnds& ends_;
   onnx::GraphProto& proto_;
   std::set<std::string> read_;
 };
 
 void WriteGraph(const Graph& graph, std::int64_t opset, const detail::Scope* outer,
                 onnx::GraphProto& proto) {
-  GraphWriter(graph, opset, outer, proto).Run();
+  // Only the model itself has inputs and outputs of narrow types.
+  GraphWriter(graph, opset, outer, {}, proto).Run();
 }
 
 std::string MetadataOr(const Graph& graph, const std::string& key, const std::string& otherwise) {
@@ -246,7 +272,9 @@ std::string ExportOnnxBytes(const Graph& graph, const ExportOptions& options) {
   set.set_domain("");
   set.set_version(options.opset);
   WriteMetadata(written, model);
-  WriteGraph(written, options.opset, nullptr, *model.mutable_graph());
+  const detail::NarrowEnds ends =
+      options.narrow_ends ? TakeNarrowEnds(options.opset, written) : detail::NarrowEnds();
+  GraphWriter(written, options.opset, nullptr, ends, *model.mutable_graph()).Run();
   if (model.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw UserError("the model has " + std::to_string(model.ByteSizeLong()) +
                     " bytes; ONNX files hold less than 2 GiB");

@@ -13,8 +13,10 @@ inline constexpr std::int64_t kOldestWrittenOpset = 7;
 
 /// How to export bf16 values. ONNX Runtime's CPU kernels have no bf16 convolution.
 enum class Bf16Export : std::uint8_t {
-  /// In f32: removes Cast pairs through bf16, and converts bf16 weights to the same numbers in f32.
-  /// Activations are then no longer rounded to bf16. The property "msc.bf16_layers" lists, as JSON,
+  /// In f32, all but graph inputs and outputs, which stay bf16: removes Cast pairs through bf16,
+  /// and
+  /// converts bf16 weights to the same numbers in f32. Activations are then no longer rounded to
+  /// bf16. The property "msc.bf16_layers" lists, as JSON,
   /// the nodes that ran in bf16.
   kAsF32,
   kKeep,
@@ -23,6 +25,10 @@ enum class Bf16Export : std::uint8_t {
 struct ExportOptions {
   std::int64_t opset = kGraphOpset;  ///< kOldestWrittenOpset to kNewestOpset
   Bf16Export bf16 = Bf16Export::kAsF32;
+  /// Gives graph inputs and outputs that the model's file had in a narrow type
+  /// (compiler/ops/narrow.h) this type again, by Casts. Otherwise they have the wider type that
+  /// holds them in the graph.
+  bool narrow_ends = false;
 };
 
 /// Returns the graph as the bytes of an ONNX model, including the weights. Writes each operator in

@@ -318,7 +318,7 @@ void WriteNarrowCast(OutNode& node) {
   const bool only_casts = std::all_of(uses.begin(), uses.end(), [&](const Use& use) {
     return node.graph.node(use.node).Is("Cast");
   });
-  if (only_casts && !uses.empty() && !node.graph.IsOutput(made)) {
+  if (node.narrow_result || (only_casts && !uses.empty() && !node.graph.IsOutput(made))) {
     node.attrs = std::move(attrs);
     return;
   }

@@ -34,6 +34,7 @@ struct OutNode {
   std::vector<std::string> inputs = {};
   std::vector<std::string> outputs = {};
   AttrMap attrs;
+  bool narrow_result = false;  ///< of msc.CastNarrow: the file has its result in the narrow type
   std::vector<OutStep> before = {};                            ///< in order
   std::vector<std::pair<std::string, Tensor>> constants = {};  ///< new, for the node or `before`
 

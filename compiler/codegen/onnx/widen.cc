@@ -4,6 +4,8 @@
 #include <memory>
 #include <utility>
 
+#include "compiler/codegen/onnx/file_types.h"
+
 namespace msc::detail {
 namespace {
 
@@ -39,7 +41,7 @@ TensorPtr Widened(const Tensor& narrow) {
 
 void WidenValues(Graph& graph) {
   for (const ValueId id : graph.values()) {
-    if (!IsBf16(graph, id)) continue;
+    if (!IsBf16(graph, id) || graph.IsInput(id) || graph.IsOutput(id)) continue;
     if (const TensorPtr narrow = graph.constant(id)) {
       graph.SetConstant(id, Widened(*narrow));
     } else {
@@ -79,6 +81,7 @@ std::vector<std::string> WidenBf16(Graph& graph) {
         node.Is("Cast") && (IsBf16(graph, node.inputs[0]) || IsBf16(graph, node.outputs[0]));
     if (touches) casts.push_back(id);
   }
+  SeparateBf16Ends(graph);
   WidenValues(graph);
   for (const NodeId id : casts) RemoveCast(graph, id);
   return names;

@@ -7,7 +7,8 @@
 
 namespace msc::detail {
 
-/// Converts every bf16 value of `graph` to f32 (see Bf16Export::kAsF32). Returns the names of the
+/// Converts every bf16 value of `graph` but its inputs and outputs to f32 (see
+/// Bf16Export::kAsF32). Returns the names of the
 /// nodes other than Cast that read or produced bf16, directly or through a Cast, in graph order.
 std::vector<std::string> WidenBf16(Graph& graph);
 

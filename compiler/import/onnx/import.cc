@@ -18,6 +18,7 @@
 #include "compiler/import/onnx/text.h"
 #include "compiler/import/onnx/wire_scan.h"
 #include "compiler/ir/verifier.h"
+#include "compiler/ops/narrow.h"
 #include "compiler/ops/op.h"
 
 namespace msc {
@@ -91,6 +92,18 @@ void ReadMetadata(const onnx::ModelProto& model, std::int64_t opset, const Impor
   }
 }
 
+/// Keeps the types of graph inputs and outputs that the graph holds in wider ones.
+void KeepFileTypes(const onnx::GraphProto& proto, Graph& graph) {
+  for (const auto* list : {&proto.input(), &proto.output()}) {
+    for (const onnx::ValueInfoProto& end : *list) {
+      const NarrowType* type = FindNarrowType(end.type().tensor_type().elem_type());
+      const ValueId id = type != nullptr ? graph.FindValue(end.name()) : kNoValue;
+      if (id == kNoValue || (!graph.IsInput(id) && !graph.IsOutput(id))) continue;
+      graph.SetMetadata(std::string(kFileTypeKey) + end.name(), std::string(type->name));
+    }
+  }
+}
+
 /// Checks inferred sizes against the same limit as sizes in the file.
 void CheckSizes(const Graph& graph, const ImportLimits& limits) {
   for (const ValueId id : graph.values()) {
@@ -130,6 +143,7 @@ Graph Read(const detail::ByteSource& bytes, const ImportOptions& options) {
   Graph graph = detail::ReadGraphProto(model.graph(),
                                        {.opset = opset, .options = {options, &tensors}}, Ops());
   ReadMetadata(model, opset, options.limits, graph);
+  KeepFileTypes(model.graph(), graph);
   InferTypes(graph);
   CheckSizes(graph, options.limits);
   Verify(graph);

@@ -337,6 +337,81 @@ TEST(OnnxExport, KeepsBf16WhenAsked) {
   EXPECT_TRUE(SameGraph(Bare(graph), Bare(back)));
 }
 
+/// Element types of the inputs and outputs of an ONNX file.
+std::vector<std::int32_t> EndTypes(const std::string& bytes) {
+  onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromString(bytes));
+  std::vector<std::int32_t> types;
+  for (const auto* list : {&model.graph().input(), &model.graph().output()}) {
+    for (const auto& end : *list) types.push_back(end.type().tensor_type().elem_type());
+  }
+  return types;
+}
+
+TEST(OnnxExport, KeepsBf16InputsAndOutputs) {
+  const Graph graph = FromText(R"((bfloat16[4] x) => (bfloat16[4] y, bfloat16[4] z) {
+    a = Cast<to=1>(x)
+    b = Relu(a)
+    y = Cast<to=16>(b)
+    z = Neg(x)
+  })");
+  const std::string bytes = ExportOnnxBytes(graph);
+  EXPECT_EQ(EndTypes(bytes), (std::vector<std::int32_t>{16, 16, 16}));
+  const Graph back = ImportOnnxBytes(bytes);
+  EXPECT_EQ(CountContents(back).nodes,
+            (std::map<std::string, std::int64_t>{{"Cast", 3}, {"Neg", 1}, {"Relu", 1}}));
+  const std::array<std::uint16_t, 4> x = {ToBF16(-1), ToBF16(0), ToBF16(1), ToBF16(2.5)};
+  const std::vector<Tensor> inputs = {Tensor::From<std::uint16_t>(DType::kBF16, {4}, x)};
+  EXPECT_EQ(Interpret(back, inputs), Interpret(graph, inputs));
+}
+
+/// A model whose inputs and outputs named "n..." have the element type `code`.
+Graph WithNarrowEnds(const std::string& text, std::int32_t code) {
+  onnx::ModelProto model = ModelFromText(text, 21);
+  for (auto* list :
+       {model.mutable_graph()->mutable_input(), model.mutable_graph()->mutable_output()}) {
+    for (auto& end : *list) {
+      if (end.name().starts_with("n")) {
+        end.mutable_type()->mutable_tensor_type()->set_elem_type(code);
+      }
+    }
+  }
+  return ImportOnnxBytes(BytesOf(model));
+}
+
+TEST(OnnxExport, KeepsNarrowTypesOfInputsAndOutputsWhenAsked) {
+  constexpr std::int32_t kInt4 = 22;
+  // Of the outputs, one is a Cast, one is moved and read besides, and one is an input.
+  const Graph graph =
+      WithNarrowEnds(R"((int8[4] n, float[4] x) => (int8[4] na, int8[2,2] nb, float[2,2] y) {
+    na = Cast<to=22>(x)
+    s = Constant<value = int64[2] {2, 2}>()
+    nb = Reshape(n, s)
+    y = Cast<to=1>(nb)
+  })",
+                     kInt4);
+  EXPECT_EQ(graph.metadata().at("onnx.type.n"), "int4");
+  EXPECT_EQ(EndTypes(ExportOnnxBytes(graph, {.opset = 21})),
+            (std::vector<std::int32_t>{3, 1, 3, 3, 1}));
+  const std::string bytes = ExportOnnxBytes(graph, {.opset = 21, .narrow_ends = true});
+  EXPECT_EQ(EndTypes(bytes), (std::vector<std::int32_t>{kInt4, 1, kInt4, kInt4, 1}));
+  const Graph back = ImportOnnxBytes(bytes);
+  EXPECT_EQ(back.metadata().at("onnx.type.nb"), "int4");
+  const std::vector<Tensor> inputs = {
+      Tensor::From<std::int8_t>(DType::kI8, {4}, std::vector<std::int8_t>{-8, -1, 0, 7}),
+      Tensor::From<float>(DType::kF32, {4}, std::vector<float>{-8, -1.5F, 0, 7})};
+  EXPECT_EQ(Interpret(back, inputs), Interpret(graph, inputs));
+  EXPECT_EQ(EndTypes(ExportOnnxBytes(back, {.opset = 21, .narrow_ends = true})),
+            (std::vector<std::int32_t>{kInt4, 1, kInt4, kInt4, 1}));
+}
+
+TEST(OnnxExport, RefusesNarrowInputsAtSetsWithoutTheirType) {
+  const Graph graph = WithNarrowEnds("(int8[4] n) => (float[4] y) { y = Cast<to=1>(n) }", 22);
+  EXPECT_EQ(ErrorOf(graph, {.opset = 20, .narrow_ends = true}),
+            "the type int4 of 'n' cannot be exported at operator set 20: it exists from set 21 on");
+  EXPECT_EQ(ExportAtOldestSet(graph, {.narrow_ends = true}).opset, 21);
+}
+
 // Batch-first tensors came with set 14, and runtimes ask for the hidden size in any.
 TEST(OnnxExport, WritesAnLstmOfEverySet) {
   Graph graph = ParseGraph(R"(graph g {
