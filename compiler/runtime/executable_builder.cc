@@ -186,7 +186,8 @@ void ExecutableBuilder::PlaceArena(Executable& executable) {
 
 // Moves constants of programs into one block, in the order in which steps read them. It has few
 // pages, and a kernel that prefetches past its last weights prefetches the first of the next
-// kernel. Only those that nobody else holds are moved: copies of others would need memory.
+// kernel. Only those that nobody else holds are moved: copies of others would need memory. Large
+// ones, which have huge pages of their own, stay, so that at no time there are two of them.
 void ExecutableBuilder::JoinConstants(Executable& executable) {
   std::vector<std::size_t> joined;
   std::size_t bytes = 0;
@@ -194,7 +195,8 @@ void ExecutableBuilder::JoinConstants(Executable& executable) {
     for (const BufferId id : group.constants) {
       const Buffer& buffer = At(id);
       const bool read = buffer.place == Buffer::Place::kConstant && buffer.first != kNever;
-      if (!read || keep_alive_[buffer.tensor].use_count() != 1) continue;
+      constexpr std::size_t kLarge = std::size_t{8} << 20U;
+      if (!read || buffer.bytes >= kLarge || keep_alive_[buffer.tensor].use_count() != 1) continue;
       joined.push_back(Index(id));
       bytes += RoundUp(buffer.bytes);
     }
