@@ -32,11 +32,19 @@ std::byte* Map(std::size_t bytes) {
       (kHugePage - reinterpret_cast<std::uintptr_t>(first) % kHugePage) % kHugePage;
   if (before > 0) ::munmap(first, before);
   ::munmap(first + before + bytes, all - before - bytes);
-  ::madvise(first + before, bytes, MADV_HUGEPAGE);  // a kernel without them refuses
+  AskForHugePages(first + before, bytes);
   return first + before;
 }
 
 }  // namespace
+
+void AskForHugePages(std::byte* first, std::size_t bytes) noexcept {
+  const std::size_t before =
+      (kHugePage - reinterpret_cast<std::uintptr_t>(first) % kHugePage) % kHugePage;
+  if (bytes < before + kHugePage) return;
+  // A kernel without huge pages refuses, which changes nothing.
+  ::madvise(first + before, (bytes - before) / kHugePage * kHugePage, MADV_HUGEPAGE);
+}
 
 LargeMemory::LargeMemory(std::size_t bytes) {
   if (bytes < kLarge) {

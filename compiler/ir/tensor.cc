@@ -8,26 +8,16 @@
 #include <new>
 #include <utility>
 
-#include <sys/mman.h>
+#include "compiler/base/large_memory.h"
 
 namespace msc {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kHugePage = std::size_t{2} << 20U;
-/// From here on, tensors ask for huge pages.
-constexpr std::size_t kLarge = 4 * kHugePage;
 
 /// Returns whole lines, at least one, so that the pointer is never null.
 std::size_t Rounded(std::size_t bytes) {
   return (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-/// Asks the kernel to back the whole huge pages within a block by such. Must precede its first use.
-void AskForHugePages(std::byte* first, std::size_t bytes) {
-  const auto start = reinterpret_cast<std::uintptr_t>(first);
-  const std::size_t before = (kHugePage - start % kHugePage) % kHugePage;
-  ::madvise(first + before, (bytes - before) / kHugePage * kHugePage, MADV_HUGEPAGE);
 }
 
 /// Returns aligned memory, with the pointer to free in front of it. Not std::aligned_alloc: up to
@@ -40,7 +30,7 @@ std::byte* NewMemory(std::size_t rounded) {
   auto* const start = static_cast<std::byte*>(block);
   const std::size_t behind = reinterpret_cast<std::uintptr_t>(start) % kAlignment;
   std::byte* const memory = start + (kAlignment - behind);
-  if (rounded >= kLarge) AskForHugePages(memory, rounded);
+  if (rounded >= kBytesWithOwnHugePages) AskForHugePages(memory, rounded);
   std::memcpy(memory - sizeof(block), &block, sizeof(block));
   return memory;
 }

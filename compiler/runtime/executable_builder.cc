@@ -195,8 +195,9 @@ void ExecutableBuilder::JoinConstants(Executable& executable) {
     for (const BufferId id : group.constants) {
       const Buffer& buffer = At(id);
       const bool read = buffer.place == Buffer::Place::kConstant && buffer.first != kNever;
-      constexpr std::size_t kLarge = std::size_t{8} << 20U;
-      if (!read || buffer.bytes >= kLarge || keep_alive_[buffer.tensor].use_count() != 1) continue;
+      const bool stays =
+          buffer.bytes >= kBytesWithOwnHugePages || keep_alive_[buffer.tensor].use_count() != 1;
+      if (!read || stays) continue;
       joined.push_back(Index(id));
       bytes += RoundUp(buffer.bytes);
     }
