@@ -21,6 +21,11 @@ std::string ToString(const ValueType& type) {
   return text;
 }
 
+bool HasFixedSize(const ValueType& type) {
+  return type.container == Container::kTensor && type.dtype != DType::kUndefined &&
+         type.dtype != DType::kString && type.shape && StaticDims(*type.shape);
+}
+
 template <class T>
 T AttrOr(const Node& node, std::string_view name, T otherwise) {
   const auto it = node.attrs.find(name);

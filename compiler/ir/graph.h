@@ -40,6 +40,10 @@ struct ValueType {
 /// Formats `type` as "f32[batch,3,224,224]", "f32[*]" for an unknown rank, or "seq(i64[?])".
 [[nodiscard]] std::string ToString(const ValueType& type);
 
+/// Returns whether the bytes of a value are counted before a run: a tensor with all sizes known,
+/// and elements of a known type other than strings.
+[[nodiscard]] bool HasFixedSize(const ValueType& type);
+
 struct Value {
   std::string name;  ///< unique in its graph
   ValueType type;

@@ -24,16 +24,12 @@ constexpr auto kCheap = std::to_array<std::string_view>(
 constexpr auto kMoves = std::to_array<std::string_view>(
     {"Expand", "Flatten", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"});
 
-bool IsFixed(const ValueType& type) {
-  return type.container == Container::kTensor && type.shape && StaticDims(*type.shape);
-}
-
 bool MayChoose(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);
   if (node.op != "Where" || !node.domain.empty() || node.inputs.size() != 3) return false;
   const ValueId condition = node.inputs[kCondition];
   const bool fixed = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-    return input != kNoValue && IsFixed(graph.type(input));
+    return input != kNoValue && HasFixedSize(graph.type(input));
   });
   if (!fixed || graph.constant(condition)) return false;
   return ElementCount(*StaticDims(*graph.type(condition).shape)) == 1 &&

@@ -20,11 +20,6 @@ namespace {
 /// Nodes of a graph beyond which branches stay nested.
 constexpr std::int64_t kMostNodes = 20'000;
 
-bool IsFixed(const ValueType& type) {
-  return type.container == Container::kTensor && type.dtype != DType::kUndefined &&
-         type.dtype != DType::kString && type.shape && StaticDims(*type.shape);
-}
-
 /// A branch in canonical form, with the types that the values around it have.
 struct KnownBranch {
   std::optional<Graph> graph;  ///< absent if one of these types or one of an output is not known
@@ -38,7 +33,7 @@ KnownBranch ReadBranch(const Graph& outer, const Node& node, const char* name) {
   Graph branch = **nested;
   for (const ValueId id : branch.captured()) {
     const ValueId around = outer.FindValue(branch.value(id).name);
-    if (around == kNoValue || !IsFixed(outer.type(around))) return {};
+    if (around == kNoValue || !HasFixedSize(outer.type(around))) return {};
     branch.SetType(id, outer.type(around));
   }
   try {
@@ -49,7 +44,7 @@ KnownBranch ReadBranch(const Graph& outer, const Node& node, const char* name) {
   }
   const auto& outputs = branch.outputs();
   const bool known = std::all_of(outputs.begin(), outputs.end(),
-                                 [&](ValueId id) { return IsFixed(branch.type(id)); });
+                                 [&](ValueId id) { return HasFixedSize(branch.type(id)); });
   if (!known) return {};
   return {.graph = std::move(branch), .misfit = ""};
 }
@@ -85,7 +80,7 @@ std::vector<ValueId> Added(Graph& graph, NodeId id, ValueId condition, const Kno
 bool Flatten(Graph& graph, NodeId id, Misfits misfits) {
   const Node node = graph.node(id);  // a copy: the graph changes
   const ValueId condition = node.Input(0);
-  if (condition == kNoValue || !IsFixed(graph.type(condition))) return false;
+  if (condition == kNoValue || !HasFixedSize(graph.type(condition))) return false;
   const KnownBranch yes = ReadBranch(graph, node, "then_branch");
   if (!yes.graph && yes.misfit.empty()) return false;
   const KnownBranch no = ReadBranch(graph, node, "else_branch");

@@ -12,14 +12,9 @@
 namespace msc {
 namespace {
 
-bool IsFixed(const ValueType& type) {
-  return type.container == Container::kTensor && type.dtype != DType::kUndefined &&
-         type.dtype != DType::kString && type.shape && StaticDims(*type.shape);
-}
-
 bool HasFixedOutputs(const Graph& graph, const Node& node) {
   return std::all_of(node.outputs.begin(), node.outputs.end(),
-                     [&](ValueId id) { return id == kNoValue || IsFixed(graph.type(id)); });
+                     [&](ValueId id) { return id == kNoValue || HasFixedSize(graph.type(id)); });
 }
 
 bool IsCompilable(const Graph& graph, const Node& node) {
@@ -33,7 +28,7 @@ std::vector<NodeId> FixedNodes(const Graph& graph) {
   std::set<ValueId> open;  // values of other nodes
   std::vector<NodeId> fixed;
   for (const ValueId id : graph.inputs()) {
-    if (!IsFixed(graph.type(id))) open.insert(id);
+    if (!HasFixedSize(graph.type(id))) open.insert(id);
   }
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
@@ -72,7 +67,7 @@ std::optional<std::string> FirstDecidedInRun(const Graph& bound) {
     const Node& node = bound.node(id);
     // Targets take no strings, also where what a node makes of them has a known size.
     const bool reads_open = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId in) {
-      return in != kNoValue && !bound.constant(in) && !IsFixed(bound.type(in));
+      return in != kNoValue && !bound.constant(in) && !HasFixedSize(bound.type(in));
     });
     if (reads_open || !HasFixedOutputs(bound, node)) return node.name;
   }
