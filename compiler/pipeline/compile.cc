@@ -1,6 +1,5 @@
 #include "compiler/pipeline/compile.h"
 
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -16,13 +15,12 @@
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/quantize/quantize.h"
 #include "compiler/ir/serialize.h"
-#include "compiler/ops/branches.h"
-#include "compiler/ops/declared.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/passes.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/images.h"
+#include "compiler/pipeline/placement.h"
 #include "compiler/pipeline/region_precision.h"
 #include "compiler/pipeline/regions.h"
 #include "compiler/pipeline/schedule.h"
@@ -83,79 +81,6 @@ void CheckStatic(const Graph& graph) {
   }
 }
 
-/// Nodes that one target builds as one region, or one choice between branches.
-struct Run {
-  const Target* target = nullptr;
-  std::vector<NodeId> nodes;
-  Guards guards = {};  ///< of all its nodes
-  bool chooses = false;
-};
-
-constexpr std::string_view kReference = "reference";
-/// Targets for nodes that the wanted one rejects, the fastest first.
-constexpr std::array kFallbacks = {std::string_view("native"), kReference};
-
-/// Returns whether `target` runs a node. If values of inputs decide a shape, it may differ from the
-/// declared one. Targets rely on declared shapes, except the reference, which compares the result
-/// with them.
-bool MayRun(const Target& target, const Graph& graph, NodeId id) {
-  return (target.facts().name == kReference || TypesFollow(graph, id)) &&
-         target.Supports(graph, id);
-}
-
-/// Which target runs which nodes, in graph order.
-struct Placement {
-  std::vector<Run> runs;
-  bool uses_first_fallback = false;
-};
-
-/// Returns the first of `fallbacks` that runs a node which `wanted` rejects; nullptr if none does.
-const Target* FallbackFor(const Graph& graph, NodeId id, const Target& wanted,
-                          std::span<const std::string_view> fallbacks,
-                          const TargetRegistry& registry) {
-  for (const std::string_view name : fallbacks) {
-    if (name == wanted.facts().name) continue;
-    const Target* target = registry.Find(name);
-    if (target != nullptr && MayRun(*target, graph, id)) return target;
-  }
-  return nullptr;
-}
-
-/// Places each node on the target of `wanted` if that supports it, else on the first fallback that
-/// does. Branches are runs of their own, so that one can be left out. The Failure names the first
-/// node that no target supports.
-Result<Placement> Place(const Graph& graph, std::span<const Run> wanted,
-                        std::span<const std::string_view> fallbacks,
-                        const TargetRegistry& registry) {
-  const Branches branches = FindBranchesWorthAsking(graph);
-  Placement placement;
-  std::vector<Run>& placed = placement.runs;
-  for (const Run& run : wanted) {
-    bool goes_on = false;
-    for (const NodeId id : run.nodes) {
-      const Target* target = run.target;
-      if (!MayRun(*target, graph, id)) {
-        target = FallbackFor(graph, id, *run.target, fallbacks, registry);
-        if (target == nullptr) {
-          const Node& node = graph.node(id);
-          return Failure{FailureKind::kUnsupported,
-                         "no target runs node '" + node.name + "' (" + node.op + ")"};
-        }
-        placement.uses_first_fallback |= target->facts().name == fallbacks.front();
-      }
-      const bool chooses = branches.choices.contains(id);
-      const auto found = branches.guards.find(id);
-      const Guards guards = found == branches.guards.end() ? Guards{} : found->second;
-      goes_on = goes_on && placed.back().target == target && placed.back().guards == guards &&
-                !placed.back().chooses && !chooses;
-      if (!goes_on) placed.push_back({target, {}, guards, chooses});
-      placed.back().nodes.push_back(id);
-      goes_on = true;
-    }
-  }
-  return placement;
-}
-
 /// Adds the step of a Where node of FindBranchesWorthAsking.
 void AddChoice(const Graph& graph, NodeId id, const Target& target, ExecutableBuilder& builder) {
   const Node& node = graph.node(id);
@@ -180,11 +105,11 @@ void AddChoice(const Graph& graph, NodeId id, const Target& target, ExecutableBu
 
 /// Exceptions of libraries become a Failure of the candidate. Internal errors and errors of the
 /// caller are not the candidate's fault and are passed on.
-Result<Executable> BuildPlaced(const Graph& graph, std::vector<Run> placed,
+Result<Executable> BuildPlaced(const Graph& graph, std::vector<TargetRun> placed,
                                const CompileOptions& options) {
   try {
     ExecutableBuilder builder(graph);
-    for (Run& run : placed) {
+    for (TargetRun& run : placed) {
       std::vector<StepCondition> conditions;
       for (const Guard& guard : run.guards) {
         conditions.push_back({builder.BufferOf(guard.condition), guard.value});
@@ -214,7 +139,7 @@ Result<Executable> BuildPlaced(const Graph& graph, std::vector<Run> placed,
 }
 
 /// Does what BuildPlaced does, but returns the message of a UserError as a Failure.
-Result<Executable> TryPlaced(const Graph& graph, std::vector<Run> placed,
+Result<Executable> TryPlaced(const Graph& graph, std::vector<TargetRun> placed,
                              const CompileOptions& options) {
   try {
     return BuildPlaced(graph, std::move(placed), options);
@@ -223,16 +148,16 @@ Result<Executable> TryPlaced(const Graph& graph, std::vector<Run> placed,
   }
 }
 
-Result<Executable> BuildRuns(const Graph& graph, std::span<const Run> wanted,
+Result<Executable> BuildRuns(const Graph& graph, std::span<const TargetRun> wanted,
                              const TargetRegistry& registry, const CompileOptions& options) {
-  std::span<const std::string_view> left = kFallbacks;
-  Result<Placement> placed = Place(graph, wanted, left, registry);
+  std::span<const std::string_view> left = kFallbackTargets;
+  Result<Placement> placed = PlaceNodes(graph, wanted, left, registry);
   // `native` needs a C++ compiler, which a machine may lack: then the next fallback runs its nodes.
   while (placed.ok() && placed.value().uses_first_fallback && left.size() > 1) {
     auto built = TryPlaced(graph, placed.value().runs, options);
     if (built.ok()) return built;
     left = left.subspan(1);
-    placed = Place(graph, wanted, left, registry);
+    placed = PlaceNodes(graph, wanted, left, registry);
   }
   if (!placed.ok()) return placed.failure();
   return BuildPlaced(graph, std::move(placed.value().runs), options);
@@ -267,28 +192,6 @@ std::map<std::string, std::size_t> RegionByName(const std::vector<PartitionRegio
     }
   }
   return named;
-}
-
-/// Returns the nodes that each target of a lowered graph is to run.
-std::vector<Run> RunsOf(const Lowered& lowered, const TargetRegistry& registry) {
-  const std::vector<NodeId>& order = lowered.graph.order();
-  if (lowered.regions.empty()) return {{&registry.Get(lowered.target), order}};
-  std::vector<Run> runs;
-  std::size_t at = 0;
-  for (const PartitionRegion& region : lowered.regions) {
-    runs.push_back({&registry.Get(region.target), {}});
-    for (const std::string& name : region.nodes) {
-      if (at == order.size() || lowered.graph.node(order[at]).name != name) {
-        throw UserError("the regions do not list the nodes of the graph in its order, at '" + name +
-                        "'");
-      }
-      runs.back().nodes.push_back(order[at++]);
-    }
-  }
-  if (at != order.size()) {
-    throw UserError("the regions leave out node '" + lowered.graph.node(order[at]).name + "'");
-  }
-  return runs;
 }
 
 /// Returns which sizes of inputs differ from those that the strategy was made with; empty if none.
@@ -446,13 +349,13 @@ Lowered LowerFor(const Graph& applied, const Strategy& strategy, const TargetReg
 
 Result<Executable> BuildExecutable(const Graph& lowered, const Target& target,
                                    const TargetRegistry& registry, const CompileOptions& options) {
-  const Run all{.target = &target, .nodes = lowered.order()};
+  const TargetRun all{.target = &target, .nodes = lowered.order()};
   return BuildRuns(lowered, {&all, 1}, registry, options);
 }
 
 std::vector<std::string> RejectedNodes(const Lowered& lowered, const TargetRegistry& registry) {
   std::vector<std::string> refused;
-  for (const Run& run : RunsOf(lowered, registry)) {
+  for (const TargetRun& run : WantedRuns(lowered, registry)) {
     for (const NodeId id : run.nodes) {
       if (!MayRun(*run.target, lowered.graph, id)) {
         refused.push_back(lowered.graph.node(id).name);
@@ -464,20 +367,21 @@ std::vector<std::string> RejectedNodes(const Lowered& lowered, const TargetRegis
 
 Result<Executable> BuildExecutable(const Lowered& lowered, const TargetRegistry& registry,
                                    const CompileOptions& options) {
-  return BuildRuns(lowered.graph, RunsOf(lowered, registry), registry, options);
+  return BuildRuns(lowered.graph, WantedRuns(lowered, registry), registry, options);
 }
 
 std::optional<Failure> UpdateConstants(const Lowered& lowered, const TargetRegistry& registry,
                                        const CompileOptions& options, Executable& executable) {
-  Result<Placement> placed = Place(lowered.graph, RunsOf(lowered, registry), kFallbacks, registry);
+  Result<Placement> placed =
+      PlaceNodes(lowered.graph, WantedRuns(lowered, registry), kFallbackTargets, registry);
   if (!placed.ok()) return placed.failure();
-  std::vector<Run>& runs = placed.value().runs;
+  std::vector<TargetRun>& runs = placed.value().runs;
   const std::vector<ConstantGroup>& groups = executable.constant_groups();
   // All groups are compared before a constant is replaced, so a failure leaves the executable as it
   // was.
   std::vector<std::pair<BufferId, TensorPtr>> all;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    Run& run = runs[i];
+    TargetRun& run = runs[i];
     if (run.chooses) {
       return Failure{FailureKind::kUnsupported,
                      "a choice between branches may read weights; compile the model again"};
