@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -213,6 +215,14 @@ const NarrowType* FindNarrowType(std::string_view name) {
   return at == kTypes.end() ? nullptr : &*at;
 }
 
+const NarrowType* TypeInFile(const Graph& graph, ValueId id) {
+  const auto at = graph.metadata().find(std::string(kFileTypeKey) + graph.value(id).name);
+  if (at == graph.metadata().end()) return nullptr;
+  const NarrowType* type = FindNarrowType(at->second);
+  // A pass may have given a value of this name another type.
+  return type != nullptr && type->held == graph.type(id).dtype ? type : nullptr;
+}
+
 double NarrowValue(const NarrowType& type, std::uint32_t bits) {
   bits &= (1U << type.bits) - 1U;
   switch (type.kind) {
@@ -229,6 +239,24 @@ double NarrowValue(const NarrowType& type, std::uint32_t bits) {
       return bits == 0xFF ? kNan : std::ldexp(1.0, static_cast<int>(bits) - type.bias);
   }
   return 0.0;
+}
+
+std::optional<double> FirstNotIn(const NarrowType& type, const Tensor& tensor) {
+  std::set<double> numbers;
+  bool has_nan = false;
+  for (std::uint32_t bits = 0; bits < 1U << type.bits; ++bits) {
+    const double number = NarrowValue(type, bits);
+    if (std::isnan(number)) {
+      has_nan = true;
+    } else {
+      numbers.insert(number);
+    }
+  }
+  for (std::int64_t i = 0; i < tensor.size(); ++i) {
+    const double number = NumberAt(tensor, i);
+    if (std::isnan(number) ? !has_nan : !numbers.contains(number)) return number;
+  }
+  return std::nullopt;
 }
 
 void RegisterNarrowOps(OpRegistry& ops) {

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "compiler/base/dtype.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/tensor.h"
 
 namespace msc {
 
@@ -48,7 +51,15 @@ struct NarrowType {
 [[nodiscard]] const NarrowType* FindNarrowType(std::int64_t code);
 [[nodiscard]] const NarrowType* FindNarrowType(std::string_view name);
 
+/// Returns the narrow type that a graph input or output has in the model's file; nullptr if it has
+/// none.
+[[nodiscard]] const NarrowType* TypeInFile(const Graph& graph, ValueId id);
+
 /// Returns the value of the lowest `type.bits` bits.
 [[nodiscard]] double NarrowValue(const NarrowType& type, std::uint32_t bits);
+
+/// Returns the first number of `tensor`, whose type is `type.held`, that `type` does not have;
+/// nullopt if it has all of them.
+[[nodiscard]] std::optional<double> FirstNotIn(const NarrowType& type, const Tensor& tensor);
 
 }  // namespace msc

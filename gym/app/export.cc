@@ -44,8 +44,10 @@ std::vector<Tensor> ExampleInputs(const Graph& graph, const ShapeBindings& bindi
   std::vector<Tensor> inputs = RandomInputs(types, 1);
   for (std::size_t i = 0; i < files.size(); ++i) {
     const std::string& name = graph.value(graph.inputs()[i]).name;
-    inputs[i] = ReadWholeInput(
-        files[i], {.name = name, .type = types[i], .asked = &graph.type(graph.inputs()[i])});
+    inputs[i] = ReadWholeInput(files[i], {.name = name,
+                                          .type = types[i],
+                                          .asked = &graph.type(graph.inputs()[i]),
+                                          .in_file = TypeInFile(graph, graph.inputs()[i])});
   }
   return inputs;
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <sstream>
 
 #include "compiler/base/error.h"
 #include "cost/samples/array_file.h"
@@ -43,6 +45,17 @@ std::string Advice(const Dims& given, const Dims& wanted, const CompiledInput& i
   return batch ? ": the model's batch is fixed" : "";
 }
 
+/// Throws UserError for a number that the input's type in the model's file does not have.
+void CheckNumbers(const Tensor& tensor, const std::string& file, const CompiledInput& input) {
+  if (input.in_file == nullptr) return;
+  const std::optional<double> other = FirstNotIn(*input.in_file, tensor);
+  if (!other) return;
+  std::ostringstream text;
+  text << "'" << file << "' holds " << *other << ", which the model's input '" << input.name
+       << "' of " << input.in_file->name << " cannot represent";
+  throw UserError(text.str());
+}
+
 }  // namespace
 
 void CheckInputCount(const std::vector<std::string>& files, std::size_t inputs) {
@@ -72,7 +85,10 @@ std::vector<Tensor> ReadEach(std::size_t count, const std::function<Tensor(std::
 Tensor ReadWholeInput(const std::string& file, const CompiledInput& input) {
   Tensor tensor = ReadInput(file, input.name, input.type.dtype);
   const Dims wanted = StaticDims(input.type.shape.value()).value();
-  if (tensor.dims() == wanted) return tensor;
+  if (tensor.dims() == wanted) {
+    CheckNumbers(tensor, file, input);
+    return tensor;
+  }
   throw UserError("'" + file + "' holds an array " + ToString(tensor.dims()) +
                   "; the model's input '" + input.name + "' needs " + ToString(wanted) +
                   Advice(tensor.dims(), wanted, input));

@@ -7,6 +7,7 @@
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/tensor.h"
+#include "compiler/ops/narrow.h"
 
 namespace msc::gym {
 
@@ -29,10 +30,13 @@ struct CompiledInput {
   ValueType type;                    ///< all dimensions bound
   const ValueType* asked = nullptr;  ///< before binding; nullptr for an artefact
   bool batch_option = false;         ///< the command has --batch
+  /// Its type in the model's file if that is narrower than `type.dtype`, as int4 is.
+  const NarrowType* in_file = nullptr;
 };
 
 /// Reads an input as ReadInput does, for one run. If the shape does not fit, the UserError names
-/// the option that would make it fit.
+/// the option that would make it fit. UserError also for a number that its type in the model's file
+/// does not have.
 [[nodiscard]] Tensor ReadWholeInput(const std::string& file, const CompiledInput& input);
 
 }  // namespace msc::gym

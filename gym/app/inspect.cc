@@ -50,8 +50,9 @@ void PrintJson(const Graph& graph) {
 void PrintEnd(const Graph& graph, ValueId id, const char* what) {
   const std::string& name = graph.value(id).name;
   std::printf("  %-7s %s : %s", what, name.c_str(), ToString(graph.type(id)).c_str());
-  const auto in_file = graph.metadata().find(std::string(kFileTypeKey) + name);
-  if (in_file != graph.metadata().end()) std::printf(" (%s in the file)", in_file->second.c_str());
+  if (const NarrowType* type = TypeInFile(graph, id)) {
+    std::printf(" (%s in the file)", std::string(type->name).c_str());
+  }
   std::printf("\n");
 }
 

@@ -11,6 +11,7 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/base/rng.h"
+#include "compiler/ops/narrow.h"
 #include "compiler/pipeline/artefact.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
@@ -196,10 +197,13 @@ std::vector<Tensor> Inputs(const Options& options, const std::vector<ValueType>&
       filled += (filled.empty() ? "'" : ", '") + name + "'";
       return RandomInput(types[i], rng);
     }
-    return ReadWholeInput(options.inputs[i], {.name = name,
-                                              .type = types[i],
-                                              .asked = asked == nullptr ? nullptr : &asked->type,
-                                              .batch_option = true});
+    return ReadWholeInput(
+        options.inputs[i],
+        {.name = name,
+         .type = types[i],
+         .asked = asked == nullptr ? nullptr : &asked->type,
+         .batch_option = true,
+         .in_file = graph == nullptr ? nullptr : TypeInFile(*graph, graph->inputs()[i])});
   });
   // Whoever gives no file at all wants random values.
   if (!options.inputs.empty() && !filled.empty()) {

@@ -117,6 +117,15 @@ class Edges(e2e.SearchTest):
         large = self.keep("large.npy", e2e.npy("<i4", "i", [2, 3], [1, 2, 3, 4, 5, 128]))
         self.refused("holds 128, which the model's input 'x' of i8 cannot represent", "run", ids, "--input",
                      large)
+        to_float = field(1, "to") + field(3, 1) + field(20, 2)
+        four_bits = self.keep("int4.onnx", onnx_bytes.model(
+            node("Cast", ["x"], "y", to_float) + field(2, "g") + field(11, value("x", 22, [2, 3])) +
+            field(12, value("y", 1, [2, 3])), 21))
+        small = self.keep("small.npy", e2e.npy("<i4", "i", [2, 3], [-8, -1, 0, 1, 2, 7]))
+        self.succeed("run", four_bits, "--input", small)
+        outside = self.keep("outside.npy", e2e.npy("<i4", "i", [2, 3], [-8, -1, 0, 1, 2, 8]))
+        self.refused("holds 8, which the model's input 'x' of int4 cannot represent", "run", four_bits,
+                     "--input", outside)
 
     def test_all_wrong_inputs_are_named_and_those_without_a_file_too(self):
         model = self.keep("m.onnx", onnx_bytes.model(

@@ -46,14 +46,6 @@ void CastOutput(Graph& graph, ValueId output, Node cast) {
   graph.SetOutputs(std::move(outputs));
 }
 
-const NarrowType* TypeInFile(const Graph& graph, ValueId id) {
-  const auto at = graph.metadata().find(std::string(kFileTypeKey) + graph.value(id).name);
-  if (at == graph.metadata().end()) return nullptr;
-  const NarrowType* type = FindNarrowType(at->second);
-  // A pass may have given a value of this name another type.
-  return type != nullptr && type->held == graph.type(id).dtype ? type : nullptr;
-}
-
 bool IsMadeNarrow(const Graph& graph, ValueId id, const NarrowType& type) {
   const NodeId producer = graph.producer(id);
   return producer != kNoNode && graph.uses(id).empty() &&

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -120,6 +121,20 @@ TEST(NarrowIntegers, KeepTheLowBits) {
   const std::vector<std::uint8_t> truncated = {15, 0, 9};
   EXPECT_EQ(Cast("uint4", Tensor::From<float>(DType::kF32, {3}, floats)),
             (Tensor::From<std::uint8_t>(DType::kU8, {3}, truncated)));
+}
+
+TEST(NarrowTypes, KnowTheirNumbers) {
+  const auto first = [](const char* type, const std::vector<float>& x) {
+    return FirstNotIn(*FindNarrowType(type), Tensor::From<float>(DType::kF32, {std::ssize(x)}, x));
+  };
+  EXPECT_EQ(first("float4e2m1", {0, -0.0F, 0.5F, -6, 1.5F}), std::nullopt);
+  EXPECT_EQ(first("float4e2m1", {0.5F, 0.25F, 7}), 0.25);
+  EXPECT_EQ(first("float8e5m2", {kNan, kInfinity, -kInfinity, 57344}), std::nullopt);
+  EXPECT_TRUE(std::isnan(first("float4e2m1", {kNan}).value()));
+  EXPECT_EQ(first("float8e4m3fn", {448, kInfinity}), std::numeric_limits<double>::infinity());
+  const std::vector<std::int8_t> bytes = {-8, 7, 8};
+  const Tensor integers = Tensor::From<std::int8_t>(DType::kI8, {3}, bytes);
+  EXPECT_EQ(FirstNotIn(*FindNarrowType("int4"), integers), 8.0);
 }
 
 TEST(NarrowTypes, UnknownOnesAreRejected) {
