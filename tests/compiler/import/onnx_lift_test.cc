@@ -1,8 +1,6 @@
 // Old forms of operators: what they become, and that ONNX Runtime sees no difference. Operators
 // that compiler/ops does not have yet are declared here, without kernels, so that their rules are
 // tested too.
-#include <algorithm>
-#include <cmath>
 #include <map>
 #include <string>
 #include <vector>
@@ -18,6 +16,7 @@
 #include "compiler/import/onnx/lift.h"
 #include "compiler/ops/op.h"
 #include "compiler/ops/register.h"
+#include "tests/compiler/import/imported.h"
 #include "tests/compiler/import/onnx_text.h"
 
 namespace msc {
@@ -89,12 +88,6 @@ void PrintTo(const Case& one, std::ostream* out) {
   *out << one.label;
 }
 
-std::string OpsOf(const Graph& graph) {
-  std::string ops;
-  for (const NodeId id : graph.order()) ops += (ops.empty() ? "" : " ") + graph.node(id).op;
-  return ops;
-}
-
 Tensor RandomTensor(const Dims& dims) {
   Tensor tensor(DType::kF32, dims);
   Rng rng(9);
@@ -116,17 +109,7 @@ TEST_P(OnnxLift, MeansTheSameToOnnxRuntime) {
   const std::string lifted = ExportOnnxBytes(Lifted(GetParam().graph, GetParam().opset));
   const auto found = OrtSession(lifted, 1).Run(inputs);
   ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    ASSERT_EQ(found[i].dims(), expected[i].dims());
-    if (found[i].dtype() != DType::kF32) {
-      EXPECT_EQ(found[i], expected[i]);
-      continue;
-    }
-    for (std::size_t k = 0; k < found[i].Values<float>().size(); ++k) {
-      const float value = expected[i].Values<float>()[k];
-      EXPECT_NEAR(found[i].Values<float>()[k], value, 1e-6F * std::max(1.0F, std::abs(value)));
-    }
-  }
+  for (std::size_t i = 0; i < found.size(); ++i) ExpectNear(found[i], expected[i], 1e-6F);
 }
 
 std::vector<Case> Cases() {

@@ -1,7 +1,5 @@
 // Operators of the domain com.microsoft: what they become, that ONNX Runtime sees no difference,
 // and what is refused. tests/e2e/microsoft_test.py compares many more of their forms.
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -14,6 +12,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ops/op.h"
+#include "tests/compiler/import/imported.h"
 #include "tests/compiler/import/onnx_text.h"
 
 namespace msc {
@@ -27,12 +26,6 @@ std::string MicrosoftModel(const std::string& graph, std::int64_t opset = 17) {
   return BytesOf(model);
 }
 
-std::string OpsOf(const Graph& graph) {
-  std::string ops;
-  for (const NodeId id : graph.order()) ops += (ops.empty() ? "" : " ") + graph.node(id).op;
-  return ops;
-}
-
 /// A graph of f32 inputs.
 struct Case {
   std::string label;
@@ -44,23 +37,6 @@ struct Case {
 
 void PrintTo(const Case& one, std::ostream* out) {
   *out << one.label;
-}
-
-/// Floats, or u8 within a step: ONNX Runtime adds integers where we add floats, and rounds ties
-/// otherwise.
-void ExpectNear(const Tensor& found, const Tensor& expected) {
-  ASSERT_EQ(found.dims(), expected.dims());
-  ASSERT_EQ(found.dtype(), expected.dtype());
-  if (found.dtype() == DType::kU8) {
-    for (std::size_t k = 0; k < found.Values<std::uint8_t>().size(); ++k) {
-      EXPECT_NEAR(found.Values<std::uint8_t>()[k], expected.Values<std::uint8_t>()[k], 1);
-    }
-    return;
-  }
-  for (std::size_t k = 0; k < found.Values<float>().size(); ++k) {
-    const float value = expected.Values<float>()[k];
-    EXPECT_NEAR(found.Values<float>()[k], value, 1e-5F * std::max(1.0F, std::abs(value)));
-  }
 }
 
 class OnnxMicrosoft : public testing::TestWithParam<Case> {};
@@ -88,7 +64,8 @@ TEST_P(OnnxMicrosoft, MeansTheSameToOnnxRuntime) {
   const std::vector<Tensor> expected = OrtSession(known, 1).Run(inputs);
   const std::vector<Tensor> found = Interpret(graph, inputs);
   ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) ExpectNear(found[i], expected[i]);
+  // ONNX Runtime adds integers where we add floats, and rounds ties otherwise.
+  for (std::size_t i = 0; i < found.size(); ++i) ExpectNear(found[i], expected[i], 1e-5F, 1);
 }
 
 std::vector<Case> Cases() {

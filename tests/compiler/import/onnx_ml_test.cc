@@ -1,7 +1,5 @@
 // Linear operators of the domain ai.onnx.ml: what they become, that ONNX Runtime sees no
 // difference, and what is refused.
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <ostream>
@@ -15,6 +13,7 @@
 #include "compiler/base/rng.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ops/op.h"
+#include "tests/compiler/import/imported.h"
 #include "tests/compiler/import/onnx_text.h"
 
 namespace msc {
@@ -26,12 +25,6 @@ std::string MlModel(const std::string& graph) {
   domain->set_domain("ai.onnx.ml");
   domain->set_version(3);
   return BytesOf(model);
-}
-
-std::string OpsOf(const Graph& graph) {
-  std::string ops;
-  for (const NodeId id : graph.order()) ops += (ops.empty() ? "" : " ") + graph.node(id).op;
-  return ops;
 }
 
 struct Case {
@@ -73,17 +66,7 @@ TEST_P(OnnxMl, MeansTheSameToOnnxRuntime) {
   const std::vector<Tensor> expected = OrtSession(bytes, 1).Run(inputs);
   const std::vector<Tensor> found = Interpret(graph, inputs);
   ASSERT_EQ(found.size(), expected.size());
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    ASSERT_EQ(found[i].dims(), expected[i].dims());
-    if (found[i].dtype() != DType::kF32) {
-      EXPECT_EQ(found[i], expected[i]);
-      continue;
-    }
-    for (std::size_t k = 0; k < found[i].Values<float>().size(); ++k) {
-      const float value = expected[i].Values<float>()[k];
-      EXPECT_NEAR(found[i].Values<float>()[k], value, 1e-5F * std::max(1.0F, std::abs(value)));
-    }
-  }
+  for (std::size_t i = 0; i < found.size(); ++i) ExpectNear(found[i], expected[i], 1e-5F);
 }
 
 std::vector<Case> Cases() {

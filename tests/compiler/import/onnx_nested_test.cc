@@ -16,16 +16,11 @@
 #include "compiler/base/temporary_folder.h"
 #include "compiler/import/onnx/import.h"
 #include "compiler/ops/op.h"
+#include "tests/compiler/import/imported.h"
 #include "tests/compiler/import/onnx_text.h"
 
 namespace msc {
 namespace {
-
-std::string OpsOf(const Graph& graph) {
-  std::string ops;
-  for (const NodeId id : graph.order()) ops += (ops.empty() ? "" : " ") + graph.node(id).op;
-  return ops;
-}
 
 onnx::ModelProto Parsed(const std::string& text) {
   onnx::ModelProto model;
