@@ -1,5 +1,8 @@
 """Tables of the results of `run`, in Markdown."""
 
+import math
+import textwrap
+
 
 def best(answer):
     """(row of the fastest target of ours, row of ONNX Runtime); None for what is absent."""
@@ -34,13 +37,28 @@ def exporter(made):
     return f"{made['exporter']}, set {made['sets'].get('ai.onnx', made['opset'])}"
 
 
+def summary(timed):
+    """How the times compare in all."""
+    ratios = {}
+    for name, answer in timed.items():
+        ours, peer = best(answer)
+        if ours is not None and peer is not None:
+            ratios[name] = peer["ratio"] / ours["ratio"]
+    if not ratios:
+        return []
+    slower = [name for name, ratio in ratios.items() if ratio < 1]
+    mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
+    return ["", f"Timed: {len(ratios)} models, {mean:.2f} times as fast in the geometric mean. Slower than ONNX Runtime: "
+            + (", ".join(f"`{name}` ({ratios[name]:.2f})" for name in slower) or "none") + "."]
+
+
 def render(results, models):
     lines = ["| model | exporter, set | nodes | apart from ONNX Runtime | exported again |", "|---|---|---|---|---|"]
     versions, wrong, unmade = {}, [], []
     for name, steps in results.items():
         made = steps.get("make", {"failed": "not made"})
         if "failed" in made:
-            unmade.append(f"- `{name}`: {made['failed']}")
+            unmade.append(f"- `{name}`: {textwrap.shorten(made['failed'], 160, placeholder=' ...')}")
             continue
         versions.update(made["versions"])
         check, trip = steps.get("check"), steps.get("trip")
@@ -59,7 +77,7 @@ def times(results, models):
     timed = {name: steps["time"] for name, steps in results.items() if "time" in steps}
     if not timed:
         return []
-    lines = ["", "| model | ONNX Runtime, ms | ours, ms | by | times as fast |", "|---|---|---|---|---|"]
+    lines = [*summary(timed), "", "| model | ONNX Runtime, ms | ours, ms | by | times as fast |", "|---|---|---|---|---|"]
     for name, answer in timed.items():
         ours, peer = best(answer)
         if ours is None or peer is None:
