@@ -117,6 +117,16 @@ class Tables(unittest.TestCase):
         self.assertIn("By torch 2.15.0.", text)
         self.assertIn("| `good` | 8.00 | 4.00 | native | 2.00 |", text)
 
+    def test_sum_up_the_times(self):
+        times = {"fast": {"rows": [timed("(onnxruntime)", 1.0, 8.0), timed("native", 0.25, 2.0)]},
+                 "slow": {"rows": [timed("(onnxruntime)", 0.81, 6.5), timed("native", 0.9, 7.2)]},
+                 "wrong": {"rows": [{"target": "native", "absent": "outputs differ"}]}}
+        self.assertIn("Timed: 2 models, 1.90 times as fast in the geometric mean. Slower than ONNX Runtime: `slow` (0.90).",
+                      table.summary(times))
+        del times["slow"]
+        self.assertIn("none", table.summary(times)[-1])
+        self.assertEqual(table.summary({"wrong": times["wrong"]}), [])
+
 
 class Distances(unittest.TestCase):
     """They need NumPy, which the environment `peers` has."""
