@@ -85,6 +85,7 @@ class Steps(unittest.TestCase):
         made = {"make": {"nodes": 1}}
         self.assertFalse(self.wanted("time", made))
         self.assertFalse(self.wanted("time", {**made, "check": {"failed": "why"}}))
+        self.assertFalse(self.wanted("time", {**made, "check": {"refused": "why"}}))
         self.assertTrue(self.wanted("time", {**made, "check": {"apart": 0}}))
 
     def test_an_exporter_s_error_is_named_and_not_its_advice(self):
