@@ -12,13 +12,15 @@ namespace msc::native {
 
 double ConvProblem::flops() const {
   return 2.0 * static_cast<double>(ElementCount(out_dims)) * static_cast<double>(depth()) *
-         static_cast<double>(weights->dims()[2] * weights->dims()[3]);
+         static_cast<double>(window.kernel[0] * window.kernel[1]);
 }
 
 void ConvProblem::ReadWeights(std::int64_t c, std::int64_t tap, std::span<float> out) const {
   // Weights are [channel, depth, taps]: the entries of one tap lie `taps` apart.
   const std::int64_t taps = weights->size() / (channels() * depth());
-  ReadWeightsAt(*weights, c * depth() * taps + tap, taps, out);
+  const std::int64_t row = first_tap[0] + tap / window.kernel[1];
+  const std::int64_t column = first_tap[1] + tap % window.kernel[1];
+  ReadWeightsAt(*weights, c * depth() * taps + row * weights->dims()[3] + column, taps, out);
 }
 
 float ConvProblem::weight(std::int64_t c, std::int64_t tap) const {
@@ -59,6 +61,44 @@ ConvShape ShapeOf(const ConvProblem& problem, DType x, int threads) {
           .threads = threads};
 }
 
+/// Returns the number of pixels along an axis where a tap of the window reads the image, not its
+/// padding.
+std::int64_t PixelsInside(const ConvProblem& problem, std::size_t axis, std::int64_t tap) {
+  const Window& window = problem.window;
+  std::int64_t inside = 0;
+  for (std::int64_t pixel = 0; pixel < problem.out_dims[axis + 2]; ++pixel) {
+    const std::int64_t at =
+        pixel * window.strides[axis] + tap * window.dilations[axis] - window.pads_begin[axis];
+    if (at >= 0 && at < problem.x_dims[axis + 2]) ++inside;
+  }
+  return inside;
+}
+
+/// Takes taps out of the window that read nothing but padding, as an atrous convolution has that
+/// reaches further than a small image. Its halo would be larger than the image.
+void DropTapsOfPadding(ConvProblem& problem) {
+  Window& window = problem.window;
+  for (std::size_t axis = 0; axis < 2; ++axis) {
+    std::int64_t& taps = window.kernel[axis];
+    const std::int64_t before = taps;
+    const std::int64_t dilation = window.dilations[axis];
+    // Winograd's algorithm, which takes steps of 1 alone, relies on whole windows.
+    if (dilation == 1) continue;
+    while (taps > 1 && window.pads_begin[axis] >= dilation && PixelsInside(problem, axis, 0) == 0) {
+      ++problem.first_tap[axis];
+      window.pads_begin[axis] -= dilation;
+      --taps;
+    }
+    while (taps > 1 && PixelsInside(problem, axis, taps - 1) == 0) --taps;
+    if (taps == 1) window.dilations[axis] = 1;  // one tap has no steps
+    if (taps == before) continue;
+    const std::int64_t reach =
+        (problem.out_dims[axis + 2] - 1) * window.strides[axis] + (taps - 1) * dilation + 1;
+    window.pads_end[axis] =
+        std::max<std::int64_t>(0, reach - window.pads_begin[axis] - problem.x_dims[axis + 2]);
+  }
+}
+
 /// Reads everything except the schedule.
 std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& node) {
   if (!node.Is("Conv") && !node.Is("Conv", "msc")) return std::nullopt;
@@ -92,6 +132,7 @@ std::optional<ConvProblem> ReadProblem(const Lowering& lowering, const Node& nod
   if (problem.quantized && problem.depth() * w[2] * w[3] > kDeepestBytes) return std::nullopt;
   const Dims x_spatial(problem.x_dims.begin() + 2, problem.x_dims.end());
   problem.window = ReadWindow(node, x_spatial, {w[2], w[3]});
+  DropTapsOfPadding(problem);
   problem.shape = ShapeOf(problem, graph.type(problem.x).dtype, lowering.threads());
   problem.shape.narrow =
       problem.quantized && lowering.unit().dot4_narrow && IsNarrow(*problem.weights);
@@ -118,6 +159,30 @@ std::string Words(const ConvProblem& problem) {
   if (!problem.shape.joinable) text += " padded";
   if (problem.out_dims[0] > 1) text += " times " + std::to_string(problem.out_dims[0]);
   return text + " " + std::string(Name(problem.shape.x)) + (problem.shape.narrow ? " narrow" : "");
+}
+
+/// Returns the share of the reads along an axis that are in the image, not in its padding.
+double ShareInside(const ConvProblem& problem, std::size_t axis) {
+  const std::int64_t taps = problem.window.kernel[axis];
+  std::int64_t inside = 0;
+  for (std::int64_t tap = 0; tap < taps; ++tap) inside += PixelsInside(problem, axis, tap);
+  return static_cast<double>(inside) / static_cast<double>(taps * problem.out_dims[axis + 2]);
+}
+
+/// Returns where the image lies among its padding if leaving out taps in the padding pays, as where
+/// an atrous convolution reaches further than a small image. Taps of bytes all count: in their sums
+/// a zero point stands for 0.
+std::optional<Product::Inside> InsideWorthAsking(const ConvProblem& problem) {
+  const Window& window = problem.window;
+  constexpr double kMostInside = 0.95;
+  if (problem.quantized || std::ranges::all_of(window.dilations, [](auto n) { return n == 1; }) ||
+      ShareInside(problem, 0) * ShareInside(problem, 1) > kMostInside) {
+    return std::nullopt;
+  }
+  return Product::Inside{.row = window.pads_begin[0],
+                         .rows = problem.x_dims[2],
+                         .column = window.pads_begin[1],
+                         .columns = problem.x_dims[3]};
 }
 
 }  // namespace
@@ -203,6 +268,7 @@ void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& 
                         .bias = problem.whole_bias,
                         .narrow = problem.shape.narrow,
                         .slack = lowering.HasSlack(x),
+                        .inside = InsideWorthAsking(problem),
                         .channels = problem.shape.out_channels,
                         .kernel_h = window.kernel[0],
                         .kernel_w = window.kernel[1],

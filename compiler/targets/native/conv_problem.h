@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,7 +20,10 @@ struct ConvProblem {
   bool quantized = false;                     ///< whether X is i8 or u8
   std::int64_t x_zero = 0;                    ///< zero point of X
   std::vector<std::int32_t> whole_bias = {};  ///< result of WholeBias
-  Window window = {};                         ///< with resolved pads
+  /// With resolved pads, and without the outer taps that read nothing but padding.
+  Window window = {};
+  /// Row and column of the window's first tap in the weights.
+  std::array<std::int64_t, 2> first_tap = {};
   Dims x_dims;
   Dims out_dims;
   ConvShape shape = {};
@@ -32,7 +36,7 @@ struct ConvProblem {
     return depth() == 1 && channels() == window.group && window.group == x_dims[1];
   }
   [[nodiscard]] double flops() const;
-  /// Reads weights [c, k, tap] for k = 0, 1, ...; whole numbers for i8.
+  /// Reads weights [c, k, tap of the window] for k = 0, 1, ...; whole numbers for i8.
   void ReadWeights(std::int64_t c, std::int64_t tap, std::span<float> out) const;
   /// Returns weight [c, 0, tap].
   [[nodiscard]] float weight(std::int64_t c, std::int64_t tap) const;

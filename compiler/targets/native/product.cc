@@ -65,6 +65,9 @@ class ProductWriter {
     /// Position in the next tile's weights that the step prefetches; null for none.
     Expr ahead;
   };
+  /// Return `taps` for the case that they read values of X, not zeros alone.
+  [[nodiscard]] Body IfRowInside(const At& at, const Expr& kh, Body taps);
+  [[nodiscard]] Body IfColumnsInside(const Expr& column, Size size, const Expr& kw, Body taps);
   [[nodiscard]] First FirstOf(const At& at, const Expr& index, const Expr& column, Size size,
                               Body& body);
   void WriteRun(const First& first, Size size, const std::vector<VarId>& sums, Body& body);
@@ -253,6 +256,34 @@ ProductWriter::First ProductWriter::FirstOf(const At& at, const Expr& index, con
   return first;
 }
 
+Body ProductWriter::IfRowInside(const At& at, const Expr& kh, Body taps) {
+  if (!product_.inside) return taps;
+  const Product::Inside& inside = *product_.inside;
+  Body body;
+  const Expr row = writer_.Bind(at.row * product_.stride_h + kh * product_.dilation_h, body);
+  body.push_back(
+      {kernel::If{.condition = Binary(Op::kAnd, Binary(Op::kLessEqual, Int(inside.row), row),
+                                      Binary(Op::kLess, row, Int(inside.row + inside.rows))),
+                  .body = std::move(taps),
+                  .otherwise = {}}});
+  return body;
+}
+
+Body ProductWriter::IfColumnsInside(const Expr& column, Size size, const Expr& kw, Body taps) {
+  // A joined run has the taps of all columns.
+  if (!product_.inside || product_.joined()) return taps;
+  const Product::Inside& inside = *product_.inside;
+  Body body;
+  const Expr first = writer_.Bind(column * product_.stride_w + kw * product_.dilation_w, body);
+  const Expr last = first + (size.columns - 1) * product_.stride_w;
+  body.push_back({kernel::If{
+      .condition = Binary(Op::kAnd, Binary(Op::kLessEqual, Int(inside.column), last),
+                          Binary(Op::kLess, first, Int(inside.column + inside.columns))),
+      .body = std::move(taps),
+      .otherwise = {}}});
+  return body;
+}
+
 void ProductWriter::WriteTile(const At& at, const Expr& index, Size size, Body& body) {
   std::vector<VarId> sums;
   const Expr column = index * tile_.columns;
@@ -277,9 +308,9 @@ void ProductWriter::WriteTile(const At& at, const Expr& index, Size size, Body& 
                     .ahead = nullptr};
       if (ahead > 0) here.ahead = writer_.Bind(first.ahead + tap * ahead, taps);
       WriteRun(here, size, sums, taps);
-      return taps;
+      return IfColumnsInside(column, size, kw, std::move(taps));
     });
-    return rows;
+    return IfRowInside(at, kh, std::move(rows));
   });
   for (int i = 0; i < size.columns * size.vectors; ++i) {
     epilogue_.Store(writer_, PlaceOf(at, column, size, i),

@@ -17,6 +17,14 @@ namespace msc::native {
 /// Sums are f32 if X and W are f32 or bf16, and exact i32 sums of (X - x_zero) * W if X is u8 or i8
 /// and W is i8. A matrix product has one tap, its rows along w and its batch along n and g.
 struct Product {
+  /// Rows and columns of X with values, counted from the first tap of the first pixel.
+  struct Inside {
+    std::int64_t row = 0;
+    std::int64_t rows = 0;
+    std::int64_t column = 0;
+    std::int64_t columns = 0;
+  };
+
   /// Dims n, g, k, h, w with adjacent k, starting at the first tap of the first pixel.
   View x;
   /// If set, writes the entries of X at one (n, h) before they are read; the row loop is then
@@ -30,7 +38,10 @@ struct Product {
   /// For bytes: whether any two products add up to an i16, so that fewer instructions do
   /// (IsNarrow).
   bool narrow = false;
-  bool slack = true;          ///< for bytes: whether three past the end may be read
+  bool slack = true;  ///< for bytes: whether three past the end may be read
+  /// For f32 and bf16: where X has values, if set; the rest of its halo is zeros. Taps are left out
+  /// where they multiply these alone.
+  std::optional<Inside> inside = {};
   std::int64_t channels = 1;  ///< c
   std::int64_t kernel_h = 1;
   std::int64_t kernel_w = 1;

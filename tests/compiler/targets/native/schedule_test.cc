@@ -100,6 +100,12 @@ const Layer kLayers[] = {
   %y = msc.Conv(%x, %w) @it {kernel_shape = [3, 3], strides = [1, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = 1, activation = "Relu", y_type = 1}
   output %y
 })"},
+    {"atrous", R"(graph g {
+  input %x : f32[1,3,6,11]
+  const %w : f32[10,3,3,3] = random 3
+  %y = msc.Conv(%x, %w) @it {kernel_shape = [3, 3], strides = [1, 1], pads = [4, 7, 4, 7], dilations = [4, 7], group = 1, y_type = 1}
+  output %y
+})"},
     {"point", R"(graph g {
   input %x : f32[2,7,3,5]
   const %w : f32[9,7,1,1] = random 3
