@@ -221,6 +221,53 @@ std::vector<std::int64_t> SharedByThreads(std::int64_t images, std::int64_t side
   return extents;
 }
 
+/// Returns the mean distance of the outputs of a 3x3 convolution by an algorithm from sums in
+/// double.
+double MeanError(const char* algorithm) {
+  constexpr std::int64_t kDepth = 64;
+  constexpr std::int64_t kSide = 10;
+  Graph graph = ParseGraph(R"(graph g {
+    input %x : f32[1,64,10,10]
+    const %w : f32[8,64,3,3] = random 1
+    %y = msc.Conv(%x, %w) @conv {kernel_shape = [3, 3], strides = [1, 1], pads = [0, 0, 0, 0], dilations = [1, 1], group = 1, y_type = 1}
+    output %y
+  })");
+  InferTypes(graph);
+  graph.SetAttr(graph.order()[0], kScheduleAttr, ToText({.algorithm = algorithm}));
+  TargetRegistry targets;
+  targets.Add(NativeKind());
+  const auto program = targets.Get("native:isa=baseline")
+                           .GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
+  Tensor x(DType::kF32, {1, kDepth, kSide, kSide});
+  Rng rng(5);
+  for (float& value : x.MutableValues<float>()) value = static_cast<float>(rng.Normal());
+  const Tensor y = Interpreted(program.value(), graph, {x})[0];
+  const auto in = x.Values<float>();
+  const auto weights = graph.constant(graph.FindValue("w"))->Values<float>();
+  const auto out = y.Values<float>();
+  double error = 0;
+  for (std::size_t at = 0; at < out.size(); ++at) {
+    const std::size_t c = at / 64;
+    const std::size_t row = at / 8 % 8;
+    const std::size_t column = at % 8;
+    double sum = 0;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(kDepth) * 9; ++i) {
+      const std::size_t pixel = (row + i / 3 % 3) * 10 + column + i % 3;
+      sum += static_cast<double>(in[i / 9 * 100 + pixel]) *
+             static_cast<double>(weights[c * 64 * 9 + i]);
+    }
+    error += std::abs(static_cast<double>(out[at]) - sum);
+  }
+  return error / static_cast<double>(out.size());
+}
+
+TEST(NativeWinograd, IsNearlyAsExactAsADirectSum) {
+  const double direct = MeanError("direct");
+  EXPECT_GT(direct, 0);
+  EXPECT_LT(MeanError("winograd2"), 1.5 * direct);
+  EXPECT_LT(MeanError("winograd4"), 2.6 * direct);  // 3.6 with points 0, 1, -1, 2 and -2
+}
+
 TEST(NativeWinograd, GivesThreadsSomethingToShare) {
   // 7x7 pixels are one block of 2x2 tiles: a kernel each for the tiles that go in, the products,
   // and the tiles that come out.
