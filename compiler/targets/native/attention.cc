@@ -96,8 +96,10 @@ std::optional<Epilogue> HeadEpilogue(Lowering& lowering, const Group& group, con
 }
 
 /// Computes the softmax of scale * row + mask in place for every row of `scores` [rows, columns].
+/// These are the rows of the mask from `begin` on.
 void WriteWeights(KernelWriter& writer, int lanes, const View& scores, const AttentionAttrs& attrs,
-                  const std::optional<View>& mask, const Expr& n, const Expr& g, Body& body) {
+                  const std::optional<View>& mask, const Expr& n, const Expr& g, const Expr& begin,
+                  Body& body) {
   const kernel::BufferRef buffer = writer.Use(scores, Access::kScratch);
   const std::int64_t columns = scores.dims[1];
   RowWriter row(writer, lanes, columns);
@@ -117,7 +119,7 @@ void WriteWeights(KernelWriter& writer, int lanes, const View& scores, const Att
       // nothing else gives NaN.
       Expr value = load(column, width) * Float(static_cast<double>(attrs.scale), width);
       if (!mask) return value;
-      const Place place{.at = {n, g, r, column}, .axis = 3, .lanes = width, .valid = 0};
+      const Place place{.at = {n, g, begin + r, column}, .axis = 3, .lanes = width, .valid = 0};
       const Expr added = kernel::Cast(LoadAt(writer, *mask, place), {DType::kF32, width});
       return std::move(value) + added;
     };
@@ -146,6 +148,27 @@ void WriteWide(KernelWriter& writer, int lanes, const View& queries, const View&
   });
 }
 
+/// Returns the queries whose scores a thread keeps at a time: all, or as many as leave room for
+/// other things in the second-level cache.
+std::int64_t QueriesAtATime(std::int64_t queries, std::int64_t keys, const TileSchedule& tile) {
+  constexpr std::int64_t kWhole = std::int64_t{128} * 1024;  // scores
+  constexpr std::int64_t kPart = std::int64_t{64} * 1024;
+  // Each part reads all packed keys and values.
+  constexpr std::int64_t kLeastTiles = 4;
+  if (queries * keys <= kWhole) return queries;
+  const std::int64_t tiles = std::max(kPart / keys / tile.columns, kLeastTiles);
+  return std::min(queries, tiles * tile.columns);
+}
+
+/// Returns `count` rows of a product after `begin`, `parts` times one after the other along h.
+View InParts(View view, std::int64_t begin, std::int64_t count, std::int64_t parts) {
+  view.offset += begin * view.strides[4];
+  view.dims[3] = parts;
+  view.strides[3] = count * view.strides[4];
+  view.dims[4] = count;
+  return view;
+}
+
 /// Returns a thread's memory for an f32 matrix that every head overwrites: [n, g, rows, columns].
 View HeadMemory(Lowering& lowering, const View& like, std::int64_t rows, std::int64_t columns) {
   std::int64_t elements = 0;
@@ -159,7 +182,8 @@ View HeadMemory(Lowering& lowering, const View& like, std::int64_t rows, std::in
 
 }  // namespace
 
-// One call computes a whole head, so that the scores stay in cache between the two products.
+// One call computes a whole head, some queries at a time, so that the scores stay in cache between
+// the two products.
 bool LowerAttention(Lowering& lowering, const Group& group) {
   const Node& node = lowering.node(group.anchor);
   if (!node.Is("Attention", "msc")) return false;
@@ -173,51 +197,75 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
   const std::int64_t keys = views->k.dims[3];
   const std::int64_t width = views->v.dims[3];
 
-  // Scores and weights stay f32 between the products, also for bf16. A head keeps all of them, so
-  // the softmax needs no online form: it sees a whole row.
-  const View scores_of = HeadMemory(lowering, views->q, queries, keys);
-  View scores = scores_of;
-  scores.dims = {queries, keys};
-  scores.strides = {scores_of.strides[2], 1};
-  // The products read X as f32, one entry at a time.
-  const bool narrow = views->q.dtype != DType::kF32;
-  const View q = narrow ? HeadMemory(lowering, views->q, queries, depth) : views->q;
-
-  const Product first{.x = AsProduct(q), .channels = keys};
-  const Product second{.x = AsProduct(scores_of), .channels = width};
   TileSchedule first_tile = DefaultTile({.rows = queries, .channels = keys, .depth = depth}, unit);
   TileSchedule second_tile = DefaultTile({.rows = queries, .channels = width, .depth = keys}, unit);
   // A tile of packed weights stays in cache while all rows use it.
   first_tile.order = LoopOrder::kChannelsOuter;
   second_tile.order = LoopOrder::kChannelsOuter;
 
+  // Scores and weights stay f32 between the products, also for bf16. All scores of a query are
+  // kept, so the softmax needs no online form: it sees a whole row.
+  const std::int64_t at_a_time = QueriesAtATime(queries, keys, first_tile);
+  const View scores_of = HeadMemory(lowering, views->q, at_a_time, keys);
+  // The products read X as f32, one entry at a time.
+  const bool narrow = views->q.dtype != DType::kF32;
+  const View q = narrow ? HeadMemory(lowering, views->q, queries, depth) : views->q;
+
+  const Product first{.x = AsProduct(q), .channels = keys};
+  const Product second{.x = AsProduct(scores_of), .channels = width};
+
   KernelWriter writer = lowering.Writer("attention");
   const View packed_k = PackedMemory(lowering, first, first_tile);
   const View packed_v = PackedMemory(lowering, second, second_tile);
-  for (const View& scratch : {scores, packed_k, packed_v}) {
+  for (const View& scratch : {scores_of, packed_k, packed_v}) {
     (void)writer.Use(scratch, Access::kScratch);
   }
   if (narrow) (void)writer.Use(q, Access::kScratch);
   const AttentionAttrs attrs = ReadAttentionAttrs(node, lowering.DimsOf(node.inputs[0]).size());
   const std::int64_t groups = views->q.dims[1];
+  /// Writes `parts` parts of `count` queries each from `begin` on.
+  const auto write_parts = [&](std::int64_t begin, std::int64_t count, std::int64_t parts,
+                               const Expr& n, const Expr& g, Body& inside) {
+    Product to_scores = first;
+    to_scores.x = InParts(first.x, begin, count, parts);
+    View parts_of_scores = InParts(second.x, 0, count, parts);
+    parts_of_scores.strides[3] = 0;  // each part overwrites them
+    Product to_result = second;
+    to_result.x = parts_of_scores;
+    View scores = scores_of;
+    scores.dims = {count, keys};
+    scores.strides = {scores_of.strides[2], 1};
+    Epilogue result = *epilogue;
+    (void)result.Remap(
+        [&](const View& view) { return std::optional(InParts(view, begin, count, parts)); });
+    writer.Loop(parts, inside, [&](const Expr& part) {
+      Body queries_of_part;
+      const auto append = [&](Body from) {
+        for (kernel::Stmt& stmt : from) queries_of_part.push_back(std::move(stmt));
+      };
+      // Scores: Q times K.
+      append(ProductOf(writer, unit, to_scores, first_tile, packed_k,
+                       Epilogue(lowering.graph(), parts_of_scores), n, g, part));
+      // Weights: the softmax of each row of scores.
+      const Expr row = writer.Bind(part * count + begin, queries_of_part);
+      WriteWeights(writer, unit.lanes, scores, attrs, views->mask, n, g, row, queries_of_part);
+      // Result: weights times V.
+      append(ProductOf(writer, unit, to_result, second_tile, packed_v, result, n, g, part));
+      return queries_of_part;
+    });
+  };
   Body body =
       writer.Loop(views->q.dims[0] * groups, kernel::LoopKind::kParallel, [&](const Expr& index) {
         Body inside;
-        const auto append = [&](Body from) {
-          for (kernel::Stmt& stmt : from) inside.push_back(std::move(stmt));
-        };
         const Expr n = writer.Bind(Binary(Op::kDiv, index, Int(groups)), inside);
         const Expr g = writer.Bind(Binary(Op::kMod, index, Int(groups)), inside);
         if (narrow) WriteWide(writer, unit.lanes, views->q, q, n, g, inside);
-        // Scores: Q times K.
         WritePacking(writer, unit, first_tile, views->k, packed_k, n, g, inside);
-        append(ProductOf(writer, unit, first, first_tile, packed_k,
-                         Epilogue(lowering.graph(), AsProduct(scores_of)), n, g));
-        // Weights: the softmax of each row of scores.
-        WriteWeights(writer, unit.lanes, scores, attrs, views->mask, n, g, inside);
-        // Result: weights times V.
         WritePacking(writer, unit, second_tile, views->v, packed_v, n, g, inside);
-        append(ProductOf(writer, unit, second, second_tile, packed_v, *epilogue, n, g));
+        const std::int64_t parts = queries / at_a_time;
+        const std::int64_t rest = queries % at_a_time;
+        write_parts(0, at_a_time, parts, n, g, inside);
+        if (rest > 0) write_parts(queries - rest, rest, 1, n, g, inside);
         return inside;
       });
   const auto heads = static_cast<double>(views->q.dims[0] * groups);

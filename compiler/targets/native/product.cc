@@ -19,6 +19,10 @@ std::int64_t CeilDiv(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
+void Append(Body from, Body& to) {
+  for (kernel::Stmt& stmt : from) to.push_back(std::move(stmt));
+}
+
 class ProductWriter {
  public:
   ProductWriter(KernelWriter& writer, const VectorUnit& unit, const Product& product,
@@ -35,7 +39,7 @@ class ProductWriter {
         tiles_(product.channels, unit.lanes, tile.vectors) {}
 
   [[nodiscard]] Body Write(LoopKind kind);
-  [[nodiscard]] Body WriteOne(const Expr& n, const Expr& group);
+  [[nodiscard]] Body WriteOne(const Expr& n, const Expr& group, const Expr& row);
 
  private:
   /// Indices of the enclosing loops.
@@ -52,6 +56,9 @@ class ProductWriter {
     int vectors;
     int valid;  ///< existing lanes of the last vector; 0 for all
   };
+  /// Writes all rows, or the only one.
+  template <class Make>
+  void EachRow(Body& body, const Make& make);
   void WriteTiles(At at, Body& body);
   void WriteRows(At at, const Expr& tile, Body& body);
   void WriteRow(const At& at, int vectors, int valid, Body& body);
@@ -75,7 +82,8 @@ class ProductWriter {
                  Body& body);
   /// Returns the number of register tiles that read the same weights.
   [[nodiscard]] std::int64_t TilesOfRows() const {
-    return epilogue_.out().dims[3] * CeilDiv(epilogue_.out().dims[4], tile_.columns);
+    const std::int64_t rows = only_row_ ? 1 : epilogue_.out().dims[3];
+    return rows * CeilDiv(epilogue_.out().dims[4], tile_.columns);
   }
   /// Returns the number of weights that each step prefetches for the next tile of channels; 0 for
   /// none.
@@ -94,10 +102,16 @@ class ProductWriter {
   BufferRef start_;
   Type sum_;
   ChannelTiles tiles_;
+  Expr only_row_ = nullptr;  ///< the only row to write, if set
 };
 
-void Append(Body from, Body& to) {
-  for (kernel::Stmt& stmt : from) to.push_back(std::move(stmt));
+template <class Make>
+void ProductWriter::EachRow(Body& body, const Make& make) {
+  if (only_row_) {
+    Append(make(only_row_), body);
+  } else {
+    writer_.Loop(epilogue_.out().dims[3], body, make);
+  }
 }
 
 Body ProductWriter::Write(LoopKind kind) {
@@ -128,13 +142,14 @@ Body ProductWriter::Write(LoopKind kind) {
   });
 }
 
-Body ProductWriter::WriteOne(const Expr& n, const Expr& group) {
+Body ProductWriter::WriteOne(const Expr& n, const Expr& group, const Expr& row) {
+  only_row_ = row;
   Body body;
   At at{.n = n, .group = group, .channel = Int(0), .row = nullptr, .tile = nullptr};
   if (tile_.order == LoopOrder::kRowsOuter) {
-    writer_.Loop(epilogue_.out().dims[3], body, [&](const Expr& row) {
+    EachRow(body, [&](const Expr& each) {
       Body inside;
-      at.row = row;
+      at.row = each;
       WriteTiles(at, inside);
       return inside;
     });
@@ -166,9 +181,9 @@ void ProductWriter::WriteRows(At at, const Expr& tile, Body& body) {
   const auto all_rows = [&](const Expr& which, int vectors, int valid) {
     Body loop;
     at.tile = which;
-    writer_.Loop(epilogue_.out().dims[3], loop, [&](const Expr& row) {
+    EachRow(loop, [&](const Expr& each) {
       Body inside;
-      at.row = row;
+      at.row = each;
       WriteRow(at, vectors, valid, inside);
       return inside;
     });
@@ -251,7 +266,8 @@ ProductWriter::First ProductWriter::FirstOf(const At& at, const Expr& index, con
   // The weights of the next tile follow those of this one. After the last tile the addresses lie
   // beyond the buffer, which a prefetch allows.
   const std::int64_t all = product_.weights() * size.vectors * lanes_;
-  const Expr tile = at.row * CeilDiv(epilogue_.out().dims[4], tile_.columns) + index;
+  const Expr row = only_row_ ? Int(0) : at.row;
+  const Expr tile = row * CeilDiv(epilogue_.out().dims[4], tile_.columns) + index;
   first.ahead = writer_.Bind(first.w + all + tile * CeilDiv(all, TilesOfRows()), body);
   return first;
 }
@@ -426,8 +442,9 @@ Body ProductBody(KernelWriter& writer, const VectorUnit& unit, const Product& pr
 
 Body ProductOf(KernelWriter& writer, const VectorUnit& unit, const Product& product,
                const TileSchedule& tile, const View& weights, const Epilogue& epilogue,
-               const Expr& n, const Expr& group) {
-  return ProductWriter(writer, unit, product, tile, {weights, View()}, epilogue).WriteOne(n, group);
+               const Expr& n, const Expr& group, const Expr& row) {
+  return ProductWriter(writer, unit, product, tile, {weights, View()}, epilogue)
+      .WriteOne(n, group, row);
 }
 
 }  // namespace msc::native

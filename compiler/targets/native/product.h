@@ -81,9 +81,11 @@ inline constexpr std::int64_t kDeepestBytes = 65536;
                                const Epilogue& epilogue,
                                kernel::LoopKind kind = kernel::LoopKind::kParallel);
 
-/// Writes the loops in f32 for one n and one group; `weights` are those of that group alone.
+/// Writes the loops in f32 for one n and one group, and for one h if `row` is set; `weights` are
+/// those of that group alone.
 [[nodiscard]] Body ProductOf(KernelWriter& writer, const VectorUnit& unit, const Product& product,
                              const TileSchedule& tile, const View& weights,
-                             const Epilogue& epilogue, const Expr& n, const Expr& group);
+                             const Epilogue& epilogue, const Expr& n, const Expr& group,
+                             const Expr& row = nullptr);
 
 }  // namespace msc::native

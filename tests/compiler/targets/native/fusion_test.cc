@@ -503,6 +503,43 @@ TEST(NativeClip, LimitsInfinityToTheLargestFloatAndPassesNaN) {
   EXPECT_EQ(y.Values<float>()[3], -2.5F);
 }
 
+/// Of 53 queries, 24 are computed at a time: a head of them has more scores than fit in a cache.
+TEST(NativeAttention, ComputesSomeQueriesAtATime) {
+  Graph graph = ParseGraph(R"(graph g {
+  input %q : f32[2,53,2,3]
+  input %k : f32[2,2500,2,3]
+  input %v : f32[2,2500,2,2]
+  input %m : f32[53,2500]
+  input %r : f32[2,53,2,2]
+  %a = msc.Attention(%q, %k, %v, %m) @heads {scale = 0.5, q_perm = [0, 2, 1, 3], k_perm = [0, 2, 1, 3], v_perm = [0, 2, 1, 3], y_perm = [0, 2, 1, 3]}
+  %y = Add(%a, %r) @added
+  output %y
+})");
+  InferTypes(graph);
+  TargetRegistry targets;
+  targets.Add(NativeKind());
+  const auto program = targets.Get("native:isa=baseline")
+                           .GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
+  ASSERT_TRUE(program.ok());
+  std::size_t largest = 0;
+  for (const kernel::ProgramBuffer& buffer : program.value().buffers) {
+    if (buffer.kind == kernel::ProgramBuffer::Kind::kPrivate) {
+      largest = std::max(largest, buffer.bytes);
+    }
+  }
+  EXPECT_LT(largest, 53U * 2500 * sizeof(float) / 2);
+  std::vector<Tensor> inputs;
+  for (const ValueId input : graph.inputs()) {
+    inputs.push_back(RandomTensor(graph.type(input), inputs.size() + 1));
+  }
+  const Tensor wanted = Interpret(graph, inputs).at(0);
+  const Tensor got = Interpreted(program.value(), graph, inputs).at(0);
+  ASSERT_EQ(got.dims(), wanted.dims());
+  for (std::size_t i = 0; i < wanted.Values<float>().size(); ++i) {
+    ASSERT_NEAR(got.Values<float>()[i], wanted.Values<float>()[i], 1e-5) << i;
+  }
+}
+
 TEST(NativeAttention, GivesZerosWhereAMaskExcludesAllKeysIfAsked) {
   const float inf = std::numeric_limits<float>::infinity();
   const float nan = std::nanf("");
