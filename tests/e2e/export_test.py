@@ -46,8 +46,9 @@ class ExportForReaders(e2e.ShippedModelTest):
     def setUp(self):
         super().setUp()
         self.plan = self.at("plan.json")
-        # Products with weights of 7 bits overflow on no CPU.
-        self.bits = ["--bits", "7"]
+        # Products with weights of 7 bits overflow on no CPU. Whether a first layer in f32 pays is a close question here,
+        # which the last bits of f32 kernels decide.
+        self.bits = ["--bits", "7", "--keep-f32", "none"]
         self.succeed("quantize", self.model, *self.calibration, *self.bits, "--no-speed", "--save-plan", self.plan)
 
     def export(self, reader, *options):

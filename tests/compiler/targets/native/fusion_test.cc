@@ -506,11 +506,11 @@ TEST(NativeClip, LimitsInfinityToTheLargestFloatAndPassesNaN) {
 /// Of 53 queries, 24 are computed at a time: a head of them has more scores than fit in a cache.
 TEST(NativeAttention, ComputesSomeQueriesAtATime) {
   Graph graph = ParseGraph(R"(graph g {
-  input %q : f32[2,53,2,3]
-  input %k : f32[2,2500,2,3]
-  input %v : f32[2,2500,2,2]
+  input %q : f32[1,53,1,3]
+  input %k : f32[1,2500,1,3]
+  input %v : f32[1,2500,1,2]
   input %m : f32[53,2500]
-  input %r : f32[2,53,2,2]
+  input %r : f32[1,53,1,2]
   %a = msc.Attention(%q, %k, %v, %m) @heads {scale = 0.5, q_perm = [0, 2, 1, 3], k_perm = [0, 2, 1, 3], v_perm = [0, 2, 1, 3], y_perm = [0, 2, 1, 3]}
   %y = Add(%a, %r) @added
   output %y
