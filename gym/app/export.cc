@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "compiler/ops/narrow.h"
 #include "compiler/ops/onnx_sets.h"
 #include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"

@@ -149,9 +149,10 @@ void WriteWide(KernelWriter& writer, int lanes, const View& queries, const View&
 }
 
 /// Returns the queries whose scores a thread keeps at a time: all, or as many as leave room for
-/// other things in the second-level cache.
+/// other things in a second-level cache of 512 KiB, as some CPUs have it.
 std::int64_t QueriesAtATime(std::int64_t queries, std::int64_t keys, const TileSchedule& tile) {
-  constexpr std::int64_t kWhole = std::int64_t{128} * 1024;  // scores
+  // Numbers of scores: 512 KiB and 256 KiB.
+  constexpr std::int64_t kWhole = std::int64_t{128} * 1024;
   constexpr std::int64_t kPart = std::int64_t{64} * 1024;
   // Each part reads all packed keys and values.
   constexpr std::int64_t kLeastTiles = 4;
@@ -160,7 +161,8 @@ std::int64_t QueriesAtATime(std::int64_t queries, std::int64_t keys, const TileS
   return std::min(queries, tiles * tile.columns);
 }
 
-/// Returns `count` rows of a product after `begin`, `parts` times one after the other along h.
+/// Returns rows of a product, the first of which is row `begin`, as `parts` parts along h, each of
+/// `count` rows.
 View InParts(View view, std::int64_t begin, std::int64_t count, std::int64_t parts) {
   view.offset += begin * view.strides[4];
   view.dims[3] = parts;
@@ -223,7 +225,7 @@ bool LowerAttention(Lowering& lowering, const Group& group) {
   if (narrow) (void)writer.Use(q, Access::kScratch);
   const AttentionAttrs attrs = ReadAttentionAttrs(node, lowering.DimsOf(node.inputs[0]).size());
   const std::int64_t groups = views->q.dims[1];
-  /// Writes `parts` parts of `count` queries each from `begin` on.
+  // Writes `parts` parts of `count` queries each, from query `begin` on.
   const auto write_parts = [&](std::int64_t begin, std::int64_t count, std::int64_t parts,
                                const Expr& n, const Expr& g, Body& inside) {
     Product to_scores = first;

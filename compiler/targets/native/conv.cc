@@ -65,13 +65,14 @@ ConvShape ShapeOf(const ConvProblem& problem, DType x, int threads) {
 /// padding.
 std::int64_t PixelsInside(const ConvProblem& problem, std::size_t axis, std::int64_t tap) {
   const Window& window = problem.window;
-  std::int64_t inside = 0;
-  for (std::int64_t pixel = 0; pixel < problem.out_dims[axis + 2]; ++pixel) {
-    const std::int64_t at =
-        pixel * window.strides[axis] + tap * window.dilations[axis] - window.pads_begin[axis];
-    if (at >= 0 && at < problem.x_dims[axis + 2]) ++inside;
-  }
-  return inside;
+  // A tap reads at pixel * stride - before: inside from 0 to the image's end.
+  const std::int64_t before = window.pads_begin[axis] - tap * window.dilations[axis];
+  const std::int64_t stride = window.strides[axis];
+  const auto first_at = [&](std::int64_t at) {
+    const std::int64_t distance = std::max<std::int64_t>(at + before, 0);
+    return std::min((distance + stride - 1) / stride, problem.out_dims[axis + 2]);
+  };
+  return first_at(problem.x_dims[axis + 2]) - first_at(0);
 }
 
 /// Takes taps out of the window that read nothing but padding, as an atrous convolution has that
