@@ -13,6 +13,7 @@
 #include "compiler/base/file.h"
 #include "compiler/base/rng.h"
 #include "compiler/base/sanitizer.h"
+#include "compiler/codegen/cpp/isa.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
@@ -667,6 +668,7 @@ TEST_F(Evaluate, LeavesNoTraceInTheResultOfHowTheSamplesAreCut) {
 TEST_F(Evaluate, ComparesPrecisionsOnOnednn) {
   const TargetRegistry targets = Targets();
   if (targets.absent().contains("onednn")) GTEST_SKIP() << targets.absent().at("onednn");
+  if (!DetectIsa().vnni) GTEST_SKIP() << "without VNNI, onednn takes no 8-bit layers";
   EvaluationSettings settings = Settings();
   settings.target = "onednn";
   settings.samples = 0;
