@@ -179,6 +179,21 @@ Expr Broadcast(Expr scalar, int lanes) {
   return Make(Op::kBroadcast, type, {std::move(scalar)});
 }
 
+Expr GroupBroadcast(Expr vector, int group, int lane) {
+  const Type type = vector->type;
+  Check(type.dtype != DType::kBool, "vectors of numbers are broadcast in groups");
+  Check(group >= 1 && type.lanes % group == 0, "groups of equal size make up the lanes");
+  Check(lane >= 0 && lane < group, "a lane of the group is repeated");
+  if (group == 1 || vector->op == Op::kInt || vector->op == Op::kFloat) return vector;
+  ExprNode node;
+  node.op = Op::kGroupBroadcast;
+  node.type = type;
+  node.args = {std::move(vector)};
+  node.integer = lane;
+  node.group = group;
+  return Make(std::move(node));
+}
+
 Expr Cast(Expr value, Type type) {
   const DType from = value->type.dtype;
   Check(value->type.lanes == type.lanes, "a cast keeps the lanes");

@@ -40,6 +40,9 @@ enum class Op : std::uint8_t {
   kVar,        ///< `var`
   kLoad,       ///< `lanes` elements of `buffer` from element args[0] on; see `valid`
   kBroadcast,  ///< args[0], a scalar, in every lane
+  /// One lane of each group in the whole group: lane l is lane l - l % group + `integer` of args[0]
+  /// (x86 vpermilps).
+  kGroupBroadcast,
   /// Converts args[0] to `type`. Float to integer rounds half to even and saturates; NaN becomes
   /// the lowest value. f32 to bf16 rounds half to even; a subnormal may become 0. f32 to f16 rounds
   /// half to even, subnormals too, and its NaN are quiet. A bool is 0 or 1; a number becomes true
@@ -100,6 +103,7 @@ struct ExprNode {
   BufferRef buffer;
   /// kLoad: reads only the first `valid` lanes and sets the others to 0. 0 means all lanes.
   int valid = 0;
+  int group = 0;  ///< kGroupBroadcast: lanes of a group; divides the lanes
 };
 
 // Factories. They check types (InternalError) and fold constants and neutral elements (x + 0
@@ -111,6 +115,8 @@ struct ExprNode {
 [[nodiscard]] Expr Var(VarId var, Type type = kIndex);
 [[nodiscard]] Expr Load(BufferRef buffer, Expr index, Type type, int valid = 0);
 [[nodiscard]] Expr Broadcast(Expr scalar, int lanes);
+/// Repeats lane `lane` of each group of `group` lanes.
+[[nodiscard]] Expr GroupBroadcast(Expr vector, int group, int lane);
 [[nodiscard]] Expr Cast(Expr value, Type type);
 [[nodiscard]] Expr Bits(Expr value, Type type);
 [[nodiscard]] Expr Binary(Op op, Expr a, Expr b);

@@ -153,6 +153,9 @@ std::string Print(const Expr& expr) {
       return ToString(node.type) + " " + Element(node.buffer, node.args[0]) + Valid(node.valid);
     case Op::kBroadcast:
       return "broadcast(" + Print(node.args[0]) + ", " + std::to_string(node.type.lanes) + ")";
+    case Op::kGroupBroadcast:
+      return "broadcast(" + Print(node.args[0]) + ", lane " + std::to_string(node.integer) +
+             " of " + std::to_string(node.group) + ")";
     case Op::kCast:
     case Op::kBits:
       return (node.op == Op::kCast ? "cast(" : "bits(") + Print(node.args[0]) + ", " +

@@ -22,7 +22,7 @@ struct KernelSchedule {
   bool operator==(const KernelSchedule&) const = default;
   static void Fields(auto& self, auto& visit) {
     visit("algorithm", self.algorithm, "algorithm of the kernel",
-          Within::OneOf({"direct", "depthwise", "winograd2", "winograd4"}));
+          Within::OneOf({"direct", "depthwise", "grouped", "winograd2", "winograd4"}));
     visit("columns", self.columns, "output pixels, or rows of a matrix, of a register tile",
           Within{1, 64});
     visit("vectors", self.vectors, "vectors of output channels of a register tile", Within{1, 8});

@@ -274,6 +274,15 @@ class Interpreter {
         return Load(node);
       case Op::kBroadcast:
         return {node.type, std::vector<std::int64_t>(lanes, Get(node.args[0]).lanes[0])};
+      case Op::kGroupBroadcast: {
+        const Value from = Get(node.args[0]);
+        Value result{node.type, {}};
+        for (std::size_t l = 0; l < lanes; ++l) {
+          const std::size_t first = l - l % static_cast<std::size_t>(node.group);
+          result.lanes.push_back(from.lanes[first + static_cast<std::size_t>(node.integer)]);
+        }
+        return result;
+      }
       case Op::kBits:
         return Reinterpret(Get(node.args[0]), node.type);
       case Op::kDot4:

@@ -210,6 +210,10 @@ class Generator {
     if (type.lanes > 1 && Chance(8)) {
       return kernel::Broadcast(Value({type.dtype, 1}, depth - 1), type.lanes);
     }
+    if (type.lanes > 1 && type.dtype != DType::kBool && Chance(10)) {
+      const int group = 1 << Below(std::bit_width(static_cast<unsigned>(type.lanes)));
+      return kernel::GroupBroadcast(Value(type, depth - 1), group, static_cast<int>(Below(group)));
+    }
     if (type.dtype != DType::kBool && Chance(10)) {
       return kernel::Select(Value({DType::kBool, type.lanes}, depth - 1), Value(type, depth - 1),
                             Value(type, depth - 1));

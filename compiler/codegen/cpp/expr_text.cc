@@ -229,6 +229,9 @@ std::string ValueText(const Expr& expr, Preamble& preamble) {
       return Load(node, node.type, preamble);
     case Op::kBroadcast:
       return preamble.Splat(node.type) + "(" + arg(0) + ")";
+    case Op::kGroupBroadcast:
+      return preamble.GroupBroadcast(node.type, node.group, static_cast<int>(node.integer)) + "(" +
+             arg(0) + ")";
     case Op::kCast:
       return Cast(node, preamble);
     case Op::kBits:

@@ -125,6 +125,17 @@ std::string Preamble::Splat(Type type) {
   return name;
 }
 
+std::string Preamble::GroupBroadcast(Type type, int group, int lane) {
+  const std::string vector = TypeName(type);
+  const std::string name = "lane_" + Text(lane) + "_of_" + Text(group) + "_" + vector;
+  if (First(name)) {
+    Add("INLINE " + vector + " " + name + "(" + vector +
+        " x) {\n  return __builtin_shufflevector(x, x, " +
+        List(type.lanes, [&](int l) { return Text(l - l % group + lane); }) + ");\n}\n");
+  }
+  return name;
+}
+
 std::string Preamble::PartialLoad(Type type, int valid) {
   const std::string vector = TypeName(type);
   const std::string name = "load_" + vector + "_" + Text(valid);

@@ -26,6 +26,7 @@ class Preamble {
   std::string MaskName(int bytes, int lanes);
 
   std::string Splat(kernel::Type type);
+  std::string GroupBroadcast(kernel::Type type, int group, int lane);
   std::string PartialLoad(kernel::Type type, int valid);
   std::string PartialStore(kernel::Type type, int valid);
   std::string MinMax(kernel::Op op, kernel::Type type);

@@ -297,7 +297,8 @@ bool LowerConv(Lowering& lowering, const Group& group) {
       LowerDirectConv(lowering, group, *problem);
       break;
     case ConvAlgorithm::kDepthwise:
-      LowerDepthwise(lowering, group, *problem);
+    case ConvAlgorithm::kGrouped:
+      LowerGrouped(lowering, group, *problem);
       break;
     case ConvAlgorithm::kWinograd2:
     case ConvAlgorithm::kWinograd4:

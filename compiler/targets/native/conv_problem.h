@@ -52,7 +52,7 @@ struct ConvProblem {
 
 /// Each of these adds the calls of one algorithm.
 void LowerDirectConv(Lowering& lowering, const Group& group, const ConvProblem& problem);
-void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& problem);
+void LowerGrouped(Lowering& lowering, const Group& group, const ConvProblem& problem);
 void LowerWinograd(Lowering& lowering, const Group& group, const ConvProblem& problem);
 
 }  // namespace msc::native

@@ -99,8 +99,9 @@ double AlgorithmCost(const ConvShape& shape, ConvAlgorithm algorithm) {
 }
 
 constexpr std::array kAlgorithms = {ConvAlgorithm::kDirect, ConvAlgorithm::kDepthwise,
-                                    ConvAlgorithm::kWinograd2, ConvAlgorithm::kWinograd4};
-constexpr std::array kAlgorithmNames = {"direct", "depthwise", "winograd2", "winograd4"};
+                                    ConvAlgorithm::kGrouped, ConvAlgorithm::kWinograd2,
+                                    ConvAlgorithm::kWinograd4};
+constexpr std::array kAlgorithmNames = {"direct", "depthwise", "grouped", "winograd2", "winograd4"};
 
 bool CanJoinRows(const ConvShape& shape) {
   return shape.joinable && shape.unit_steps && shape.kernel_height * shape.kernel_width == 1;
@@ -123,9 +124,13 @@ ProductShape ProductFor(const ConvShape& shape, const ConvSchedule& schedule) {
   return product;
 }
 
-/// Returns the most pixels per register tile of a depthwise convolution. Each column of X is loaded
-/// once for all taps that use it.
-int MostDepthwiseColumns(const ConvShape& shape, const VectorUnit& unit) {
+bool SpansGroups(ConvAlgorithm algorithm) {
+  return algorithm == ConvAlgorithm::kDepthwise || algorithm == ConvAlgorithm::kGrouped;
+}
+
+/// Returns the most pixels per register tile where a vector of channels spans groups. Each column
+/// of X is loaded once for all taps that use it.
+int MostGroupedColumns(const ConvShape& shape, const VectorUnit& unit) {
   // The weights of one row of taps share the registers with the sums; four are left.
   const std::int64_t columns = unit.registers - shape.kernel_width - 4;
   return static_cast<int>(
@@ -149,6 +154,25 @@ bool PrefersChannels(const ConvShape& shape, const TileSchedule& tile, const Vec
          image * tiles < weights * rows;
 }
 
+/// Returns the pixels per register tile for groups of several channels that take least time for a
+/// row: each column of X that a tile reads costs a load and a broadcast, each product one addition.
+int DefaultGroupedColumns(const ConvShape& shape, const VectorUnit& unit) {
+  const std::int64_t taps = shape.kernel_width;
+  const auto cost = [&](std::int64_t columns) {
+    return columns == 0 ? 0 : 2 * (columns + taps - 1) + columns * taps;
+  };
+  int best = 1;
+  std::int64_t least = 0;
+  for (int columns = 1; columns <= MostGroupedColumns(shape, unit); ++columns) {
+    const std::int64_t all =
+        shape.out_width / columns * cost(columns) + cost(shape.out_width % columns);
+    if (least != 0 && all >= least) continue;
+    least = all;
+    best = columns;
+  }
+  return best;
+}
+
 /// Returns an algorithm with its own default tile.
 ConvSchedule WithDefaultTile(const ConvShape& shape, const VectorUnit& unit,
                              ConvSchedule schedule) {
@@ -156,6 +180,10 @@ ConvSchedule WithDefaultTile(const ConvShape& shape, const VectorUnit& unit,
     const std::int64_t half = (unit.registers - shape.kernel_width - 4) / 2;
     schedule.tile.columns = static_cast<int>(
         std::clamp<std::int64_t>(half, 1, std::max<std::int64_t>(shape.out_width, 1)));
+    return schedule;
+  }
+  if (schedule.algorithm == ConvAlgorithm::kGrouped) {
+    schedule.tile.columns = DefaultGroupedColumns(shape, unit);
     return schedule;
   }
   schedule.tile = DefaultTile(ProductFor(shape, schedule), unit);
@@ -278,6 +306,10 @@ bool SupportsShape(const ConvSchedule& schedule, const ConvShape& shape, const V
       return !schedule.join_rows || CanJoinRows(shape);
     case ConvAlgorithm::kDepthwise:
       return shape.depthwise && !schedule.join_rows;
+    case ConvAlgorithm::kGrouped:
+      return shape.x == DType::kF32 && shape.groups > 1 && shape.in_channels > 1 &&
+             shape.in_channels == shape.out_channels && unit.lanes % shape.in_channels == 0 &&
+             !schedule.join_rows;
     case ConvAlgorithm::kWinograd2:
     case ConvAlgorithm::kWinograd4:
       // The points of a tile take the place of the groups. Sums of four and more entries of a tile
@@ -295,6 +327,11 @@ ConvSchedule DefaultConv(const ConvShape& shape, const VectorUnit& unit) {
   if (shape.depthwise) {
     schedule.algorithm = ConvAlgorithm::kDepthwise;
     return WithDefaultTile(shape, unit, schedule);
+  }
+  // A direct product would leave lanes of every vector unused.
+  const ConvSchedule grouped{.algorithm = ConvAlgorithm::kGrouped};
+  if (shape.out_channels < unit.lanes && SupportsShape(grouped, shape, unit)) {
+    return WithDefaultTile(shape, unit, grouped);
   }
   double best = DirectCost(shape);
   for (const ConvAlgorithm algorithm : {ConvAlgorithm::kWinograd2, ConvAlgorithm::kWinograd4}) {
@@ -318,14 +355,17 @@ std::vector<ConvSchedule> ConvSchedules(const ConvShape& shape, const VectorUnit
       if (!SupportsShape(plain, shape, unit)) continue;
       const ConvSchedule standard = WithDefaultTile(shape, unit, plain);
       const double cost = AlgorithmCost(shape, algorithm);
-      if (algorithm == ConvAlgorithm::kDepthwise) {
-        // Prefers columns near the default. The factor ranks all of them before direct products,
-        // which have one channel here.
-        for (int columns = 1; columns <= MostDepthwiseColumns(shape, unit); ++columns) {
+      if (SpansGroups(algorithm)) {
+        // Prefers columns near the default. A direct product fills one lane of a vector here, or as
+        // many as a group has channels.
+        const double lanes =
+            static_cast<double>(shape.out_channels) / static_cast<double>(unit.lanes);
+        const double least = cost * (algorithm == ConvAlgorithm::kDepthwise ? 1e-3 : lanes);
+        for (int columns = 1; columns <= MostGroupedColumns(shape, unit); ++columns) {
           ConvSchedule schedule = standard;
           schedule.tile.columns = columns;
           const int off = columns - standard.tile.columns;
-          all.push_back({schedule, 1e-3 * cost * (1 + 0.01 * static_cast<double>(off * off))});
+          all.push_back({schedule, least * (1 + 0.01 * static_cast<double>(off * off))});
         }
         continue;
       }
@@ -370,6 +410,7 @@ std::int64_t WinogradTile(ConvAlgorithm algorithm) {
   switch (algorithm) {
     case ConvAlgorithm::kDirect:
     case ConvAlgorithm::kDepthwise:
+    case ConvAlgorithm::kGrouped:
       return 0;
     case ConvAlgorithm::kWinograd2:
       return 2;

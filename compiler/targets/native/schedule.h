@@ -34,6 +34,7 @@ enum class LoopOrder : std::uint8_t {
 enum class ConvAlgorithm : std::uint8_t {
   kDirect,
   kDepthwise,  ///< one input channel per group: no sum over channels
+  kGrouped,    ///< few channels per group: a vector of channels holds whole groups
   kWinograd2,  ///< F(2x2, 3x3), Lavin and Gray 2016
   kWinograd4,  ///< F(4x4, 3x3)
 };

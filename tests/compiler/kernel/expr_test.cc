@@ -48,6 +48,15 @@ TEST(Expr, FoldsNeutralElements) {
   EXPECT_EQ(Print(x * Float(0, 4)), "v7 * 0.0:f32x4");
 }
 
+TEST(Expr, BroadcastsOneLaneOfEachGroup) {
+  const Expr x = Var(kA, kVector);
+  EXPECT_EQ(Print(GroupBroadcast(x, 2, 1)), "broadcast(v7, lane 1 of 2)");
+  EXPECT_EQ(Print(GroupBroadcast(x, 1, 0)), "v7");
+  EXPECT_EQ(Print(GroupBroadcast(Float(2, 4), 4, 3)), "2.0:f32x4");
+  EXPECT_THROW((void)GroupBroadcast(x, 3, 0), InternalError) << "lanes without a group";
+  EXPECT_THROW((void)GroupBroadcast(x, 2, 2), InternalError) << "a lane of another group";
+}
+
 TEST(Expr, PrintsWithTheParenthesesItNeeds) {
   const Expr a = Var(kA);
   const Expr b = Var({8});

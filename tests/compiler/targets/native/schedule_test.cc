@@ -37,6 +37,10 @@ ConvShape RandomShape(Rng& rng) {
   shape.in_channels = OneOf(rng, {1, 3, 16, 33});
   shape.out_channels = OneOf(rng, {1, 8, 40, 128});
   shape.groups = OneOf(rng, {1, 1, 2});
+  if (rng.Below(4) == 0) {  // groups that fit in a vector
+    shape.groups = 8;
+    shape.in_channels = shape.out_channels = OneOf(rng, {2, 4, 8, 16});
+  }
   shape.kernel_height = OneOf(rng, {1, 3, 5});
   shape.kernel_width = OneOf(rng, {1, 3, 5});
   shape.unit_steps = rng.Below(2) == 0;
@@ -118,6 +122,12 @@ const Layer kLayers[] = {
   input %x : f32[1,6,4,9]
   const %w : f32[6,1,3,3] = random 3
   %y = msc.Conv(%x, %w) @it {kernel_shape = [3, 3], strides = [2, 1], pads = [1, 1, 1, 1], dilations = [1, 1], group = 6, y_type = 1}
+  output %y
+})"},
+    {"grouped", R"(graph g {
+  input %x : f32[1,6,4,9]
+  const %w : f32[6,2,3,3] = random 3
+  %y = msc.Conv(%x, %w) @it {kernel_shape = [3, 3], strides = [1, 2], pads = [1, 1, 1, 1], dilations = [1, 1], group = 3, y_type = 1}
   output %y
 })"},
     {"bytes", R"(graph g {
@@ -307,6 +317,7 @@ TEST_P(NativeLayer, RefusesWhatItsShapeCannotHave) {
   const std::string label = GetParam().label;
   EXPECT_EQ(supported({.algorithm = "winograd4", .order = "channels"}), label == "window");
   EXPECT_EQ(supported({.algorithm = "depthwise"}), label == "depthwise");
+  EXPECT_EQ(supported({.algorithm = "grouped"}), label == "grouped");
   EXPECT_EQ(supported({.order = "channels", .join_rows = true}), label == "point");
   EXPECT_TRUE(supported({.columns = 5, .vectors = 3, .unroll = 3, .order = "channels"}))
       << "beside the list, and right all the same";

@@ -10,25 +10,33 @@ using kernel::Access;
 using kernel::Int;
 using kernel::VarId;
 
-/// Packs the weights as [channel vector][kernel_h][kernel_w][lanes], in f32, which holds sums of
-/// bytes exactly.
+/// Packs the weights as [channel vector][kernel_h][depth][kernel_w][lanes], in f32, which holds
+/// sums of bytes exactly.
 View PackedTaps(Lowering& lowering, const ConvProblem& problem) {
   const int lanes = lowering.unit().lanes;
   const std::int64_t channels = problem.channels();
-  const std::int64_t taps = problem.window.kernel[0] * problem.window.kernel[1];
+  const std::int64_t depth = problem.depth();
+  const std::int64_t kernel_w = problem.window.kernel[1];
+  const std::int64_t taps = problem.window.kernel[0] * kernel_w;
   const std::int64_t vectors = (channels + lanes - 1) / lanes;
-  return lowering.Constant(DType::kF32, vectors * taps * lanes, [&](Tensor& tensor) {
+  return lowering.Constant(DType::kF32, vectors * taps * depth * lanes, [&](Tensor& tensor) {
     const std::span<float> out = tensor.MutableValues<float>();
+    std::vector<float> row(static_cast<std::size_t>(depth));
     for (std::int64_t c = 0; c < channels; ++c) {
       for (std::int64_t t = 0; t < taps; ++t) {
-        out[static_cast<std::size_t>((c / lanes * taps + t) * lanes + c % lanes)] =
-            problem.weight(c, t);
+        problem.ReadWeights(c, t, row);
+        for (std::int64_t k = 0; k < depth; ++k) {
+          const std::int64_t at = (t / kernel_w * depth + k) * kernel_w + t % kernel_w;
+          out[static_cast<std::size_t>((c / lanes * taps * depth + at) * lanes + c % lanes)] =
+              row[static_cast<std::size_t>(k)];
+        }
       }
     }
   });
 }
 
-/// Computes the initial sums: bias + sum (x - zero) w = bias - zero sum w + sum x w.
+/// Computes the initial sums of groups of one channel: bias + sum (x - zero) w = bias - zero sum w
+/// + sum x w.
 View Starts(Lowering& lowering, const ConvProblem& problem) {
   const int lanes = lowering.unit().lanes;
   const std::int64_t channels = problem.channels();
@@ -73,10 +81,11 @@ void AddTaps(KernelWriter& writer, const Window& window, const std::vector<VarId
 
 }  // namespace
 
-void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& problem) {
+void LowerGrouped(Lowering& lowering, const Group& group, const ConvProblem& problem) {
   const Window& window = problem.window;
   const int lanes = lowering.unit().lanes;
   const std::int64_t channels = problem.channels();
+  const std::int64_t depth = problem.depth();
   const std::int64_t kernel_h = window.kernel[0];
   const std::int64_t kernel_w = window.kernel[1];
   const View x = FirstTaps(lowering, problem);
@@ -85,9 +94,11 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
 
   const std::int64_t taps = kernel_h * kernel_w;
   const View weights = PackedTaps(lowering, problem);
-  const View start = Starts(lowering, problem);
+  // Sums of f32 start at 0, and the epilogue adds a bias.
+  const bool starts = problem.x_zero != 0 || !problem.whole_bias.empty();
+  const View start = starts ? Starts(lowering, problem) : View();
 
-  KernelWriter writer = lowering.Writer("depthwise");
+  KernelWriter writer = lowering.Writer(depth == 1 ? "depthwise" : "grouped");
   const kernel::BufferRef x_buffer = writer.Use(x, Access::kRead);
   const kernel::BufferRef w_buffer = writer.Use(weights, Access::kRead);
   const kernel::Type vector{DType::kF32, lanes};
@@ -97,9 +108,8 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
   const auto tile = [&](const Expr& n, const Expr& row, const Expr& column, const Expr& c,
                         int columns, int valid, Body& body) {
     std::vector<VarId> sums;
-    // The start is all zeros without a zero point and a whole bias. The epilogue adds an f32 bias.
     Expr zero = kernel::Float(0, lanes);
-    if (problem.x_zero != 0 || !problem.whole_bias.empty()) {
+    if (starts) {
       zero = writer.Bind(kernel::Load(writer.Use(start, Access::kRead), c * lanes, vector), body);
     }
     for (int i = 0; i < columns; ++i) {
@@ -108,21 +118,27 @@ void LowerDepthwise(Lowering& lowering, const Group& group, const ConvProblem& p
     }
     const std::vector<Expr> at{n, c * lanes, row * window.strides[0], column * window.strides[1]};
     const Expr first = writer.Bind(KernelWriter::IndexOf(x, at), body);
-    const Expr w_first = writer.Bind(c * (taps * lanes), body);
+    const Expr w_first = writer.Bind(c * (taps * depth * lanes), body);
     // Rows of taps one after the other; the sums stay in registers across them.
     writer.Loop(kernel_h, body, [&](const Expr& kh) {
       Body rows;
       const Expr x_row = writer.Bind(first + kh * (window.dilations[0] * x.strides[2]), rows);
-      const Expr w_row = writer.Bind(w_first + kh * (kernel_w * lanes), rows);
-      std::vector<Expr> w;
-      for (std::int64_t kw = 0; kw < kernel_w; ++kw) {
-        w.push_back(writer.Bind(kernel::Load(w_buffer, w_row + kw * lanes, vector), rows));
+      const Expr w_row = writer.Bind(w_first + kh * (kernel_w * depth * lanes), rows);
+      // Every channel of a group adds the same input channel at a time.
+      for (std::int64_t k = 0; k < depth; ++k) {
+        std::vector<Expr> w;
+        for (std::int64_t kw = 0; kw < kernel_w; ++kw) {
+          const Expr index = w_row + (k * kernel_w + kw) * lanes;
+          w.push_back(writer.Bind(kernel::Load(w_buffer, index, vector), rows));
+        }
+        const auto load = [&](std::int64_t column_seen) {
+          const Expr index = x_row + column_seen * x.strides[3];
+          const Expr all =
+              kernel::Cast(kernel::Load(x_buffer, index, {x.dtype, lanes}, valid), vector);
+          return kernel::GroupBroadcast(all, static_cast<int>(depth), static_cast<int>(k));
+        };
+        AddTaps(writer, window, sums, w, load, rows);
       }
-      const auto load = [&](std::int64_t column_seen) {
-        const Expr index = x_row + column_seen * x.strides[3];
-        return kernel::Cast(kernel::Load(x_buffer, index, {x.dtype, lanes}, valid), vector);
-      };
-      AddTaps(writer, window, sums, w, load, rows);
       return rows;
     });
     for (int i = 0; i < columns; ++i) {
