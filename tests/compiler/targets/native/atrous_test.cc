@@ -13,11 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
-#include "compiler/targets/native/native.h"
-#include "compiler/targets/target.h"
 #include "tests/compiler/targets/native/interpreted.h"
 
 namespace msc::native {
@@ -37,28 +34,12 @@ std::string Text(const Case& one) {
          "}\n  output %y\n}";
 }
 
-kernel::Program ProgramOf(const Graph& graph) {
-  TargetRegistry targets;
-  targets.Add(NativeKind());
-  return targets.Get("native:isa=avx2")
-      .GraphToKernel({.graph = &graph, .nodes = graph.order()}, {})
-      .value();
-}
-
-Tensor RandomFloats(const Dims& dims) {
-  Tensor tensor(DType::kF32, dims);
-  Rng rng(5);
-  for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
-  return tensor;
-}
-
 class NativeAtrous : public testing::TestWithParam<Case> {};
 
 TEST_P(NativeAtrous, GivesTheNumbersOfTheReference) {
   Graph graph = ParseGraph(Text(GetParam()));
   InferTypes(graph);
-  const std::vector<Tensor> inputs = {
-      RandomFloats(*StaticDims(*graph.type(graph.inputs()[0]).shape))};
+  const std::vector<Tensor> inputs = RandomFloats(graph);
   const std::vector<Tensor> wanted = Interpret(graph, inputs);
   const std::vector<Tensor> got = Interpreted(ProgramOf(graph), graph, inputs);
   ASSERT_EQ(got.size(), 1U);
@@ -106,7 +87,7 @@ TEST(NativeAtrous, LeavesOutTapsOfPadding) {
     all[at] = at % 3 == 0 ? std::numeric_limits<float>::infinity() : 1.0F;
   }
   graph.SetConstant(graph.FindValue("w"), std::make_shared<const Tensor>(std::move(weights)));
-  const Tensor y = Interpreted(ProgramOf(graph), graph, {RandomFloats({1, 5, 14, 4})})[0];
+  const Tensor y = Interpreted(ProgramOf(graph), graph, RandomFloats(graph))[0];
   for (std::size_t at = 0; at < y.Values<float>().size(); ++at) {
     const std::size_t row = at / 4 % 14;
     EXPECT_EQ(std::isfinite(y.Values<float>()[at]), row < 12) << at;

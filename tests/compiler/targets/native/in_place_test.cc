@@ -10,11 +10,8 @@
 
 #include <gtest/gtest.h>
 
-#include "compiler/base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/ops/op.h"
-#include "compiler/targets/native/native.h"
-#include "compiler/targets/target.h"
 #include "tests/compiler/targets/native/interpreted.h"
 
 namespace msc::native {
@@ -45,21 +42,12 @@ class NativeInPlace : public testing::TestWithParam<Case> {};
 TEST_P(NativeInPlace, IsWhereNobodyReadsTheOperandAfterwards) {
   Graph graph = ParseGraph(GetParam().text);
   InferTypes(graph);
-  TargetRegistry targets;
-  targets.Add(NativeKind());
-  const auto program = targets.Get("native:isa=baseline")
-                           .GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
-  ASSERT_TRUE(program.ok());
-  EXPECT_EQ(InPlace(program.value()), GetParam().in_place);
+  const kernel::Program program = ProgramOf(graph);
+  EXPECT_EQ(InPlace(program), GetParam().in_place);
 
-  Rng rng(5);
-  std::vector<Tensor> inputs;
-  for (const ValueId input : graph.inputs()) {
-    inputs.emplace_back(DType::kF32, *StaticDims(*graph.type(input).shape));
-    for (float& x : inputs.back().MutableValues<float>()) x = static_cast<float>(rng.Normal());
-  }
+  const std::vector<Tensor> inputs = RandomFloats(graph);
   const std::vector<Tensor> wanted = Interpret(graph, inputs);
-  const std::vector<Tensor> got = Interpreted(program.value(), graph, inputs);
+  const std::vector<Tensor> got = Interpreted(program, graph, inputs);
   ASSERT_EQ(got.size(), wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     const auto a = got[i].Values<float>();

@@ -8,13 +8,36 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/base/rng.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/tensor.h"
 #include "compiler/kernel/program.h"
 #include "compiler/kernel/verify.h"
+#include "compiler/targets/native/native.h"
+#include "compiler/targets/target.h"
 #include "tests/support/kernel_eval.h"
 
 namespace msc::native {
+
+/// Returns the program of all nodes of a graph with types. The baseline's four lanes show all that
+/// sixteen do.
+inline kernel::Program ProgramOf(const Graph& graph,
+                                 const std::string& target = "native:isa=baseline") {
+  TargetRegistry targets;
+  targets.Add(NativeKind());
+  return targets.Get(target).GraphToKernel({.graph = &graph, .nodes = graph.order()}, {}).value();
+}
+
+/// Returns normally distributed f32 inputs.
+inline std::vector<Tensor> RandomFloats(const Graph& graph) {
+  Rng rng(5);
+  std::vector<Tensor> inputs;
+  for (const ValueId input : graph.inputs()) {
+    Tensor& tensor = inputs.emplace_back(DType::kF32, *StaticDims(*graph.type(input).shape));
+    for (float& x : tensor.MutableValues<float>()) x = static_cast<float>(rng.Normal());
+  }
+  return inputs;
+}
 
 /// What the calls of a program make of the inputs; memory starts full of NaN. `functions` are those
 /// that its kernels call.

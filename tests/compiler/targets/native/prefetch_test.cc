@@ -8,25 +8,21 @@
 #include "compiler/ir/text.h"
 #include "compiler/kernel/print.h"
 #include "compiler/ops/op.h"
-#include "compiler/targets/native/native.h"
-#include "compiler/targets/target.h"
+#include "tests/compiler/targets/native/interpreted.h"
 
-namespace msc {
+namespace msc::native {
 namespace {
 
 /// The kernel of a product of so many rows with weights [depth, channels].
 std::string KernelOf(int rows, int depth, int channels) {
-  TargetRegistry targets;
-  targets.Add(NativeKind());
   const std::string d = std::to_string(depth);
   Graph graph = ParseGraph("graph g {\n  input %x : f32[" + std::to_string(rows) + "," + d +
                            "]\n  const %w : f32[" + std::to_string(channels) + "," + d +
                            "] = random 4\n  %y = msc.Gemm(%x, %w) {y_type = 1}\n  output %y\n}");
   InferTypes(graph);
-  const auto program = targets.Get("native:isa=baseline")
-                           .GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
+  const kernel::Program program = ProgramOf(graph);
   std::string text;
-  for (const kernel::KernelFunc& func : program.value().funcs) text += Print(func);
+  for (const kernel::KernelFunc& func : program.funcs) text += Print(func);
   return text;
 }
 
@@ -50,4 +46,4 @@ TEST(NativePrefetch, IsNotWhereWeightsAreReadOnceOrVeryOften) {
 }
 
 }  // namespace
-}  // namespace msc
+}  // namespace msc::native

@@ -220,14 +220,11 @@ std::vector<std::int64_t> SharedByThreads(std::int64_t images, std::int64_t side
   })");
   InferTypes(graph);
   graph.SetAttr(graph.order()[0], kScheduleAttr, ToText({.algorithm = "winograd4"}));
-  TargetRegistry targets;
-  targets.Add(NativeKind());
-  const auto program = targets.Get("native:isa=baseline")
-                           .GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
+  const kernel::Program program = ProgramOf(graph);
   std::vector<std::int64_t> extents;
-  for (const kernel::ProgramCall& call : program.value().calls) {
+  for (const kernel::ProgramCall& call : program.calls) {
     if (call.nodes.empty()) continue;  // of the halo
-    extents.push_back(program.value().funcs[call.func].parallel_extent());
+    extents.push_back(program.funcs[call.func].parallel_extent());
   }
   return extents;
 }
@@ -245,14 +242,11 @@ double MeanError(const char* algorithm) {
   })");
   InferTypes(graph);
   graph.SetAttr(graph.order()[0], kScheduleAttr, ToText({.algorithm = algorithm}));
-  TargetRegistry targets;
-  targets.Add(NativeKind());
-  const auto program = targets.Get("native:isa=baseline")
-                           .GraphToKernel({.graph = &graph, .nodes = graph.order()}, {});
+  const kernel::Program program = ProgramOf(graph);
   Tensor x(DType::kF32, {1, kDepth, kSide, kSide});
   Rng rng(5);
   for (float& value : x.MutableValues<float>()) value = static_cast<float>(rng.Normal());
-  const Tensor y = Interpreted(program.value(), graph, {x})[0];
+  const Tensor y = Interpreted(program, graph, {x})[0];
   const auto in = x.Values<float>();
   const auto weights = graph.constant(graph.FindValue("w"))->Values<float>();
   const auto out = y.Values<float>();
