@@ -531,8 +531,8 @@ TEST(Schedules, AreRefusedWhereTheyDoNotFit) {
   EXPECT_EQ(Refusal([] {
               (void)StrategyFromJson(R"({"schedules": {"a": {"algorithm": "fft"}}})", "it");
             }),
-            "'schedules.a.algorithm' must be one of direct, depthwise, winograd2, winograd4, not "
-            "\"fft\"");
+            "'schedules.a.algorithm' must be one of direct, depthwise, grouped, winograd2, "
+            "winograd4, not \"fft\"");
 }
 
 TEST(Schedules, GoWhereAllRunsOnAnotherTarget) {
