@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -53,50 +54,73 @@ const Kind& KindOf(const Node& node) {
 
 using Activation = std::function<double(double)>;
 
-/// Returns an activation of ONNX's recurrent operators by its name, in any case of letters.
-Activation ActivationOf(const Node& node, const std::string& name, double alpha, double beta) {
-  std::string lower = name;
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  if (lower == "sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
-  if (lower == "tanh") return [](double x) { return std::tanh(x); };
-  if (lower == "relu") return [](double x) { return std::max(x, 0.0); };
-  if (lower == "affine") return [=](double x) { return alpha * x + beta; };
-  if (lower == "leakyrelu") return [=](double x) { return x >= 0 ? x : alpha * x; };
-  if (lower == "thresholdedrelu") return [=](double x) { return x >= alpha ? x : 0.0; };
-  if (lower == "scaledtanh") return [=](double x) { return alpha * std::tanh(beta * x); };
-  if (lower == "hardsigmoid") {
+/// Parameters that an activation has, and their defaults.
+struct Parameters {
+  std::optional<double> alpha = {};
+  std::optional<double> beta = {};
+};
+
+std::string InLowerCase(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return std::tolower(c); });
+  return name;
+}
+
+/// Returns the parameters of an activation by its name in lower case.
+Parameters ParametersOf(const std::string& name) {
+  if (name == "leakyrelu") return {.alpha = 0.01};
+  if (name == "thresholdedrelu" || name == "elu") return {.alpha = 1};
+  if (name == "affine") return {.alpha = 1, .beta = 0};
+  if (name == "scaledtanh") return {.alpha = 1, .beta = 1};
+  if (name == "hardsigmoid") return {.alpha = 0.2, .beta = 0.5};
+  return {};
+}
+
+/// Returns an activation of ONNX's recurrent operators by its name in lower case.
+Activation ActivationOf(const Node& node, const std::string& name, const Parameters& parameters) {
+  const double alpha = parameters.alpha.value_or(0);
+  const double beta = parameters.beta.value_or(0);
+  if (name == "sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
+  if (name == "tanh") return [](double x) { return std::tanh(x); };
+  if (name == "relu") return [](double x) { return std::max(x, 0.0); };
+  if (name == "affine") return [=](double x) { return alpha * x + beta; };
+  if (name == "leakyrelu") return [=](double x) { return x >= 0 ? x : alpha * x; };
+  if (name == "thresholdedrelu") return [=](double x) { return x >= alpha ? x : 0.0; };
+  if (name == "scaledtanh") return [=](double x) { return alpha * std::tanh(beta * x); };
+  if (name == "hardsigmoid") {
     return [=](double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); };
   }
-  if (lower == "elu") return [=](double x) { return x >= 0 ? x : alpha * std::expm1(x); };
-  if (lower == "softsign") return [](double x) { return x / (1 + std::abs(x)); };
-  if (lower == "softplus") {
+  if (name == "elu") return [=](double x) { return x >= 0 ? x : alpha * std::expm1(x); };
+  if (name == "softsign") return [](double x) { return x / (1 + std::abs(x)); };
+  if (name == "softplus") {
     return [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
   }
   RejectNode(node, "activation '" + name + "' is unknown");
 }
 
-/// The defaults of ONNX for activations that have parameters.
-std::pair<double, double> DefaultsOf(const std::string& name) {
-  if (name == "LeakyRelu") return {0.01, 0};
-  if (name == "HardSigmoid") return {0.2, 0.5};
-  return {1, name == "ScaledTanh" ? 1 : 0};
-}
-
-/// Returns the activations of one direction.
+/// Returns the activations of one direction. Their names are in any case of letters. The lists of
+/// parameters have no entry for an activation without the parameter.
 std::vector<Activation> ActivationsOf(const Node& node, std::size_t direction) {
   const Kind& kind = KindOf(node);
   const auto names = AttrOr(node, "activations", std::vector<std::string>{});
   const auto alphas = AttrOr(node, "activation_alpha", std::vector<float>{});
   const auto betas = AttrOr(node, "activation_beta", std::vector<float>{});
   const std::size_t count = kind.activations.size();
+  std::size_t alphas_taken = 0;
+  std::size_t betas_taken = 0;
+  const auto take = [](const std::vector<float>& list, std::size_t& taken,
+                       std::optional<double>& parameter) {
+    if (!parameter || taken == list.size()) return;
+    parameter = static_cast<double>(list[taken++]);
+  };
   std::vector<Activation> activations;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t at = direction * count + i;
-    const std::string& name = at < names.size() ? names[at] : kind.activations[i];
-    auto [alpha, beta] = DefaultsOf(name);
-    if (at < alphas.size()) alpha = static_cast<double>(alphas[at]);
-    if (at < betas.size()) beta = static_cast<double>(betas[at]);
-    activations.push_back(ActivationOf(node, name, alpha, beta));
+  for (std::size_t at = 0; at < (direction + 1) * count; ++at) {
+    const std::string name =
+        InLowerCase(at < names.size() ? names[at] : kind.activations[at % count]);
+    Parameters parameters = ParametersOf(name);
+    take(alphas, alphas_taken, parameters.alpha);
+    take(betas, betas_taken, parameters.beta);
+    if (at < direction * count) continue;
+    activations.push_back(ActivationOf(node, name, parameters));
   }
   return activations;
 }
