@@ -221,17 +221,27 @@ Grid GridFor(ActivationForm wanted, const Narrowing& form) {
           0};
 }
 
+/// Returns whether two values are one, or equal constants.
+bool AreEqual(const Graph& graph, ValueId a, ValueId b) {
+  if (a == b) return true;
+  const TensorPtr left = graph.constant(a);
+  const TensorPtr right = graph.constant(b);
+  return left != nullptr && right != nullptr && *left == *right;
+}
+
 /// Gives a QuantizeLinear, and the DequantizeLinear that read it, other parameters. Returns false
-/// if other nodes read its integers.
+/// if other nodes read its integers, or some by other parameters: these would change the numbers.
 bool MoveGrid(Graph& graph, NodeId id, const Grid& grid) {
   const ValueId integers = graph.node(id).outputs.front();
   const std::vector<Use> readers = graph.uses(integers);
-  const bool movable =
-      graph.node(id).HasInput(2) && !graph.IsOutput(integers) &&
-      std::all_of(readers.begin(), readers.end(), [&](const Use& use) {
-        const Node& reader = graph.node(use.node);
-        return use.index == 0 && reader.Is("DequantizeLinear") && reader.HasInput(2);
-      });
+  const bool movable = graph.node(id).HasInput(2) && !graph.IsOutput(integers) &&
+                       std::all_of(readers.begin(), readers.end(), [&](const Use& use) {
+                         const Node& reader = graph.node(use.node);
+                         return use.index == 0 && reader.Is("DequantizeLinear") &&
+                                reader.HasInput(2) &&
+                                AreEqual(graph, reader.inputs[1], graph.node(id).inputs[1]) &&
+                                AreEqual(graph, reader.inputs[2], graph.node(id).inputs[2]);
+                       });
   if (!movable) return false;
   const std::string stem = graph.value(integers).name;
   Tensor zero(grid.dtype, graph.constant(graph.node(id).inputs[2])->dims());

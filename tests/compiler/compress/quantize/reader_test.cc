@@ -291,6 +291,31 @@ TEST(FitToReader, GivesOpenVinoUnsignedIntegersAtConcat) {
   }
 }
 
+TEST(FitToReader, LeavesIntegersThatAreReadByOtherParameters) {
+  for (const char* const parameters : {"const %t : f32[] = [0.25]\n const %o : i8[] = [0]",
+                                       "const %t : f32[] = [0.125]\n const %o : i8[] = [3]"}) {
+    Graph graph = Parse(std::string(R"(graph main {
+      input %x : f32[1,2,4,4]
+      const %s : f32[] = [0.125]
+      const %z : i8[] = [0]
+      )") + parameters + R"(
+      %q = QuantizeLinear(%x, %s, %z)
+      %d = DequantizeLinear(%q, %t, %o)
+      %e = DequantizeLinear(%q, %s, %z)
+      %k = Concat(%d, %x) {axis = 1}
+      %r = Relu(%e)
+      output %k
+      output %r
+    })");
+    for (const char* const name : {"any", "onnxruntime", "openvino"}) {
+      SCOPED_TRACE(name);
+      Graph fitted = graph;
+      (void)FitToReader(FindReader(name), {}, fitted);
+      ExpectNear(graph, fitted, 1e-6);
+    }
+  }
+}
+
 TEST(FitToReader, KeepsLevelsForWhatAnActivationDoesNotCutOff) {
   const Fitted fitted = FitTo("onnxruntime", Cases()[2].graph);
   const Graph& graph = fitted.graph;
