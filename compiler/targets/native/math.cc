@@ -25,16 +25,28 @@ Expr Like(double value, const Expr& x) {
   return Float(value, x->type.lanes);
 }
 
+// NaN passes bounds, as in the reference kernels: kMax and kMin return their second operand for it.
+
+Expr AtLeast(double low, const Expr& x) {
+  return Binary(Op::kMax, Like(low, x), x);
+}
+
+Expr AtMost(double high, const Expr& x) {
+  return Binary(Op::kMin, Like(high, x), x);
+}
+
 Expr Clamp(const Expr& x, double low, double high) {
-  Expr y = x;
-  // kMax and kMin return their second operand for NaN. Bounds of +-FLT_MAX, ONNX's defaults, limit
-  // infinite values alone: NaN passes them.
+  // Bounds of +-FLT_MAX, ONNX's defaults, limit infinite values.
   constexpr double kMost = std::numeric_limits<float>::max();
-  if (low > -kMost) y = Binary(Op::kMax, y, Like(low, x));
-  if (low == -kMost) y = Binary(Op::kMax, Like(low, x), y);
-  if (high < kMost) y = Binary(Op::kMin, y, Like(high, x));
-  if (high == kMost) y = Binary(Op::kMin, Like(high, x), y);
+  Expr y = x;
+  if (low >= -kMost) y = AtLeast(low, y);
+  if (high <= kMost) y = AtMost(high, y);
   return y;
+}
+
+/// Returns the extreme of two values, NaN if one of them is.
+Expr Extreme(Op op, const Expr& a, const Expr& b) {
+  return Select(Binary(Op::kEqual, a, a), Binary(op, a, b), a);
 }
 
 Expr SigmoidOf(const Expr& x) {
@@ -75,7 +87,7 @@ using Unaries = std::map<std::string, std::function<Expr(const Node&, const Expr
 const Unaries& UnaryOps() {
   static const Unaries* const kOps = new Unaries{
       {"Identity", [](const Node&, const Expr& x) { return x; }},
-      {"Relu", [](const Node&, const Expr& x) { return Binary(Op::kMax, x, Like(0, x)); }},
+      {"Relu", [](const Node&, const Expr& x) { return AtLeast(0, x); }},
       {"Sigmoid", [](const Node&, const Expr& x) { return SigmoidOf(x); }},
       {"Tanh", [](const Node&, const Expr& x) { return Unary(Op::kTanh, x); }},
       {"Exp", [](const Node&, const Expr& x) { return Unary(Op::kExp, x); }},
@@ -100,7 +112,7 @@ const Unaries& UnaryOps() {
        // Below x = -16.6 the sum 1 + exp(x) rounds to 1 and the result to 0, with an absolute error
        // of at most 2^-24.
        [](const Node&, const Expr& x) {
-         return Binary(Op::kMax, x, Like(0, x)) +
+         return AtLeast(0, x) +
                 Unary(Op::kLog, Like(1, x) + Unary(Op::kExp, Like(0, x) - Binary(Op::kMax, x,
                                                                                  Like(0, x) - x)));
        }},
@@ -186,7 +198,7 @@ Expr ActivationOf(KernelWriter& writer, const Activation& activation, Expr x, co
   const std::string& op = activation.op;
   if (op.empty()) return x;
   x = writer.Bind(std::move(x), body);
-  if (op == "Relu") return Binary(Op::kMax, x, Like(0, x));
+  if (op == "Relu") return AtLeast(0, x);
   if (op == "Clip") return Clamp(x, activation.alpha, activation.beta);
   if (op == "Sigmoid") return SigmoidOf(x);
   if (op == "Tanh") return Unary(Op::kTanh, x);
@@ -280,7 +292,10 @@ Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
   const auto binary = BinaryOps().find(node.op);
   const Op op = binary != BinaryOps().end() ? binary->second : Op::kAdd;  // Sum
   Expr y = x;
-  for (std::size_t i = 1; i < operands.size(); ++i) y = Binary(op, y, operands[i]);
+  for (std::size_t i = 1; i < operands.size(); ++i) {
+    const bool extreme = op == Op::kMin || op == Op::kMax;
+    y = extreme ? Extreme(op, writer.Bind(y, body), operands[i]) : Binary(op, y, operands[i]);
+  }
   return y;
 }
 

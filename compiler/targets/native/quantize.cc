@@ -23,17 +23,17 @@ bool Takes(DType dtype, const QuantParams& params) {
 /// Returns min(max(x, low), high), merged with bounds that x already has.
 Expr Clamped(Expr x, double low, double high) {
   const auto bound = [](const Expr& e, Op op) {
-    return e->op == op && e->args[1]->op == Op::kFloat;
+    return e->op == op && e->args[0]->op == Op::kFloat;
   };
   // The bounds of a Relu or Clip before the rounding merge with the range of the codes, which saves
   // operations. Disjoint bounds stay apart: the outer ones decide then.
   const bool above = bound(x, Op::kMin);
-  const Expr inner = above ? x->args[0] : x;
+  const Expr inner = above ? x->args[1] : x;
   const bool below = bound(inner, Op::kMax);
-  const double least = below ? std::max(low, inner->args[1]->real) : low;
-  const double most = above ? std::min(high, x->args[1]->real) : high;
+  const double least = below ? std::max(low, inner->args[0]->real) : low;
+  const double most = above ? std::min(high, x->args[0]->real) : high;
   if (least <= most) {
-    x = below ? inner->args[0] : inner;
+    x = below ? inner->args[1] : inner;
     low = least;
     high = most;
   }

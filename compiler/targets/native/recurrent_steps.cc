@@ -350,7 +350,7 @@ void StepWriter::Finish(const GatePass& pass, const Spot& spot, std::span<const 
     }
     case RecurrentCell::kRnn: {
       const Expr h =
-          recurrent_.relu ? Binary(Op::kMax, gates[0], kernel::Float(0, lanes_)) : TanhOf(gates[0]);
+          recurrent_.relu ? Binary(Op::kMax, kernel::Float(0, lanes_), gates[0]) : TanhOf(gates[0]);
       StoreState(spot, h, body);
       return;
     }

@@ -498,5 +498,42 @@ TEST(NativeClip, LimitsInfinityToTheLargestFloatAndPassesNaN) {
   EXPECT_EQ(y.Values<float>()[3], -2.5F);
 }
 
+/// The extreme of a number and NaN is NaN, whichever comes first.
+TEST(NativeNaN, PassesBoundsAndExtremes) {
+  Graph graph = ParseGraph(R"(graph g {
+  input %x : f32[3]
+  input %z : f32[3]
+  const %half : f32[] = [0.5]
+  %relu = Relu(%x)
+  %low = Clip(%x, %half)
+  %high = Clip(%x, _, %half)
+  %max = Max(%x, %z)
+  %min = Min(%x, %z)
+  %hard = HardSigmoid(%x)
+  output %relu
+  output %low
+  output %high
+  output %max
+  output %min
+  output %hard
+})");
+  InferTypes(graph);
+  const float nan = std::nanf("");
+  const std::vector<Tensor> inputs = {
+      Tensor::From<float>(DType::kF32, {3}, std::vector<float>{nan, 1, 2}),
+      Tensor::From<float>(DType::kF32, {3}, std::vector<float>{1, nan, 3})};
+  const std::vector<Tensor> wanted = Interpret(graph, inputs);
+  const std::vector<Tensor> got = Interpreted(ProgramOf(graph), graph, inputs);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    for (std::size_t at = 0; at < 3; ++at) {
+      const float number = wanted[i].Values<float>()[at];
+      EXPECT_EQ(std::isnan(number), at == 0 || (at == 1 && (i == 3 || i == 4))) << i << " " << at;
+      EXPECT_EQ(std::isnan(got[i].Values<float>()[at]), std::isnan(number)) << i << " " << at;
+      if (std::isnan(number)) continue;
+      EXPECT_FLOAT_EQ(got[i].Values<float>()[at], number) << i << " " << at;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace msc::native
