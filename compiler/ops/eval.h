@@ -76,11 +76,13 @@ decltype(auto) WithFloat(const Node& node, DType dtype, Body&& body) {
   RejectType(node, dtype);
 }
 
-/// Does the same as WithFloat, for i32 and i64 too.
+/// Does the same as WithFloat, for i32, i64, u32 and u64 too.
 template <class Body>
 decltype(auto) WithSummand(const Node& node, DType dtype, Body&& body) {
   if (dtype == DType::kI32) return body.template operator()<std::int32_t>();
   if (dtype == DType::kI64) return body.template operator()<std::int64_t>();
+  if (dtype == DType::kU32) return body.template operator()<std::uint32_t>();
+  if (dtype == DType::kU64) return body.template operator()<std::uint64_t>();
   return WithFloat(node, dtype, std::forward<Body>(body));
 }
 

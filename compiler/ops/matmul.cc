@@ -46,7 +46,8 @@ MatMulShapes SplitMatMul(const Node& node, const Shape& a, const Shape& b) {
 std::vector<ValueType> InferMatMul(const InferInput& in) {
   const DType dtype = RequireSameType(in, 0, 1);
   RequireType(in, 0,
-              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64});
+              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64,
+               DType::kU32, DType::kU64});
   const Shape* a = ShapeOf(in, 0);
   const Shape* b = ShapeOf(in, 1);
   if (a == nullptr || b == nullptr) return OneOutput(dtype, std::nullopt);
@@ -112,7 +113,8 @@ std::vector<ValueType> InferGemm(const InferInput& in) {
   const Node& node = *in.node;
   const DType dtype = RequireSameType(in, 0, 1);
   RequireType(in, 0,
-              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64});
+              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64,
+               DType::kU32, DType::kU64});
   const Shape* a = ShapeOf(in, 0);
   const Shape* b = ShapeOf(in, 1);
   for (const Shape* shape : {a, b}) {

@@ -55,7 +55,8 @@ std::vector<ValueType> ReducedType(const InferInput& in) {
 
 std::vector<ValueType> InferReduce(const InferInput& in) {
   RequireType(in, 0,
-              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64});
+              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64,
+               DType::kU32, DType::kU64});
   return ReducedType(in);
 }
 

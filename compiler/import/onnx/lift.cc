@@ -67,6 +67,27 @@ template std::string Lift::Take(std::string_view, std::string);
 template std::vector<std::int64_t> Lift::Take(std::string_view, std::vector<std::int64_t>);
 template std::vector<float> Lift::Take(std::string_view, std::vector<float>);
 
+Tensor Lift::FloatOfInput(float value) const {
+  const DType dtype = InputType(0).dtype;
+  const auto as = [&]<class T>(DType type, T number) {
+    return Tensor::From<T>(type, {}, std::span<const T>(&number, 1));
+  };
+  switch (dtype) {
+    case DType::kUndefined:
+    case DType::kF32:
+      return as(DType::kF32, value);
+    case DType::kF64:
+      return as(dtype, static_cast<double>(value));
+    case DType::kF16:
+      return as(dtype, ToF16(value));
+    case DType::kBF16:
+      return as(dtype, ToBF16(value));
+    default:
+      Reject("has a float attribute, which is read for floats, not for " +
+             std::string(Name(dtype)));
+  }
+}
+
 void Lift::SetConstantInput(std::size_t index, std::string_view what, Tensor tensor) {
   if (HasInput(index)) Reject("gives '" + std::string(what) + "' as attribute and as input");
   if (node.inputs.size() <= index) node.inputs.resize(index + 1);

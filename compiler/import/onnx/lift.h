@@ -56,6 +56,9 @@ struct Lift {
   /// Returns the tensor of an input, or nullptr if it is absent or neither constant nor follows
   /// from constants.
   [[nodiscard]] TensorPtr InputConstant(std::size_t index) const;
+  /// Returns a float attribute as a scalar of the type of input 0, f32 if that is unknown; rejects
+  /// integers, which such attributes cannot stand for.
+  [[nodiscard]] Tensor FloatOfInput(float value) const;
   /// Returns the narrow type of an input; nullptr if it has none or is absent.
   [[nodiscard]] const NarrowType* NarrowInput(std::size_t index) const;
   /// Notes that these values have a narrow type.

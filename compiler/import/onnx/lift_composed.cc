@@ -379,7 +379,7 @@ constexpr std::array<LiftRule, 16> kRules = {{
     {"GlobalLpPool", kNoEnd, LiftGlobalLpPool},
     {"GRU", kNoEnd, LiftBatchFirst, 14},
     {"LSTM", kNoEnd, LiftBatchFirst, 14},
-    {"LpPool", kNoEnd, LiftLpPool, 2},
+    {"LpPool", kNoEnd, LiftLpPool},
     {"MeanVarianceNormalization", kNoEnd, LiftMeanVarianceNormalization, 9},
     {"RNN", kNoEnd, LiftBatchFirst, 14},
     {"Gelu", kNoEnd, LiftGelu, 20},

@@ -7,28 +7,14 @@
 namespace msc::detail {
 namespace {
 
-/// Returns a bound as a scalar of the node's input type. The old form supports only floats.
-Tensor Bound(const Lift& lift, float value) {
-  const DType dtype = lift.InputType(0).dtype;
-  if (dtype == DType::kF64) {
-    const std::array<double, 1> wide = {value};
-    return Tensor::From<double>(dtype, {}, wide);
-  }
-  if (dtype != DType::kF32 && dtype != DType::kUndefined) {
-    lift.Reject("bounds are read for f32 and f64, not for " + std::string(Name(dtype)));
-  }
-  const std::array<float, 1> one = {value};
-  return Tensor::From<float>(DType::kF32, {}, one);
-}
-
 /// Converts Clip-6, whose bounds are attributes.
 void LiftClip(Lift& lift) {
   if (lift.node.inputs.size() > 1) lift.Reject("has bounds as inputs, which came with set 11");
   if (lift.node.attrs.contains("min")) {
-    lift.SetConstantInput(1, "min", Bound(lift, lift.Take("min", 0.0F)));
+    lift.SetConstantInput(1, "min", lift.FloatOfInput(lift.Take("min", 0.0F)));
   }
   if (lift.node.attrs.contains("max")) {
-    lift.SetConstantInput(2, "max", Bound(lift, lift.Take("max", 0.0F)));
+    lift.SetConstantInput(2, "max", lift.FloatOfInput(lift.Take("max", 0.0F)));
   }
 }
 

@@ -20,8 +20,12 @@ using Ints = std::vector<std::int64_t>;
 /// Returns the integers of a constant input; rejects an input that is not constant.
 Ints ConstantList(const Lift& lift, std::size_t index, const std::string& what) {
   const TensorPtr tensor = lift.InputConstant(index);
+  if (tensor != nullptr && tensor->dtype() == DType::kI32) {
+    const auto narrow = tensor->Values<std::int32_t>();
+    return {narrow.begin(), narrow.end()};
+  }
   if (tensor == nullptr || tensor->dtype() != DType::kI64) {
-    lift.Reject(what + " must be a constant list of i64");
+    lift.Reject(what + " must be a constant list of i64 or i32");
   }
   const auto values = tensor->Values<std::int64_t>();
   return {values.begin(), values.end()};

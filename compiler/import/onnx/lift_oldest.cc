@@ -1,6 +1,10 @@
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +63,55 @@ void LiftSlopes(Lift& lift) {
       steps.Add("Unsqueeze", {lift.node.inputs[1], steps.List(axes, "axes")}, "slopes");
 }
 
+/// Converts Cast-1, which names its type as TensorProto does.
+void LiftCast(Lift& lift) {
+  const std::string name = lift.Take("to", std::string());
+  // In the order of their numbers in TensorProto, from 1 on.
+  constexpr auto kTypes = std::to_array<std::string_view>(
+      {"FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32", "INT64", "STRING", "BOOL", "FLOAT16",
+       "DOUBLE", "UINT32", "UINT64"});
+  const auto* const found = std::find(kTypes.begin(), kTypes.end(), name);
+  if (found == kTypes.end()) lift.Reject("has no type '" + name + "' to cast to");
+  lift.node.attrs["to"] = std::int64_t{found - kTypes.begin() + 1};
+}
+
+/// Returns the only number of a constant input.
+std::int64_t NumberOf(const Lift& lift, std::size_t index, const std::string& what) {
+  const TensorPtr tensor = lift.InputConstant(index);
+  if (tensor == nullptr || tensor->size() != 1) lift.Reject(what + " must be a constant number");
+  double number = -1;
+  switch (tensor->dtype()) {
+    case DType::kF32:
+      number = static_cast<double>(tensor->Values<float>()[0]);
+      break;
+    case DType::kI64:
+      return tensor->Values<std::int64_t>()[0];
+    case DType::kI32:
+      return tensor->Values<std::int32_t>()[0];
+    default:
+      break;
+  }
+  constexpr double kMost = 1 << 24;  // whole numbers of f32
+  if (!(number >= 0 && number <= kMost && number == std::floor(number))) {
+    lift.Reject(what + " must be a whole number");
+  }
+  return static_cast<std::int64_t>(number);
+}
+
+/// Converts Tile-1, which repeats its input along one axis.
+void LiftTile(Lift& lift) {
+  const auto shape = lift.InputType(0).shape;
+  if (!shape) lift.Reject("needs an input of known rank");
+  const std::int64_t tiles = NumberOf(lift, 1, "tiles");
+  const std::int64_t axis = NumberOf(lift, 2, "axis");
+  if (axis < 0 || axis >= std::ssize(*shape)) lift.Reject("axis does not fit its input");
+  std::vector<std::int64_t> repeats(shape->size(), 1);
+  repeats[static_cast<std::size_t>(axis)] = tiles;
+  lift.node.inputs.resize(1);
+  lift.SetConstantInput(1, "repeats",
+                        Tensor::From<std::int64_t>(DType::kI64, {std::ssize(repeats)}, repeats));
+}
+
 }  // namespace
 
 void LiftOldest(Lift& lift) {
@@ -77,11 +130,29 @@ void LiftOldest(Lift& lift) {
     lift.ListToInput("shape", 1);
   } else if (op == "PRelu") {
     LiftSlopes(lift);
-  } else if (op == "Concat" || op == "Cast" || op == "Tile" || op == "Upsample") {
-    const bool concat = op == "Concat" && (lift.opset >= 4 || lift.node.attrs.contains("axis"));
-    const bool cast = op == "Cast" && lift.opset >= 6;
-    const bool tile = op == "Tile" && lift.opset >= 6;
-    if (!concat && !cast && !tile) lift.Reject("its form before set 7 is not read");
+  } else if (op == "Concat") {
+    if (lift.opset < 4 && !lift.node.attrs.contains("axis")) {
+      lift.node.attrs["axis"] = std::int64_t{1};
+    }
+  } else if (op == "Cast") {
+    if (lift.opset < 6) LiftCast(lift);
+  } else if (op == "Tile") {
+    if (lift.opset < 6) LiftTile(lift);
+  } else if (op == "Pad") {
+    if (lift.opset < 2)
+      lift.node.attrs["pads"] = lift.Take("paddings", std::vector<std::int64_t>{});
+  } else if (op == "LpPool" || op == "GlobalLpPool") {
+    // p was a float.
+    if (lift.opset >= 2) return;
+    const float p = lift.Take("p", 2.0F);
+    if (!(p >= 1 && p <= 1024 && p == std::floor(p))) lift.Reject("p must be a whole number");
+    lift.node.attrs["p"] = static_cast<std::int64_t>(p);
+  } else if (op == "Upsample") {
+    const float height = lift.Take("height_scale", 1.0F);
+    const float width = lift.Take("width_scale", 1.0F);
+    lift.node.attrs["scales"] = std::vector<float>{1, 1, height, width};
+    if (lift.Take("mode", std::string("nearest")) == "bilinear")
+      lift.node.attrs["mode"] = std::string("linear");
   }
 }
 

@@ -34,12 +34,7 @@ void LiftPad(Lift& lift) {
   lift.ListToInput("pads", 1);
   const float value = lift.Take("value", 0.0F);
   if (value == 0.0F) return;
-  const DType dtype = lift.InputType(0).dtype;
-  if (dtype != DType::kF32 && dtype != DType::kUndefined) {
-    lift.Reject("a value other than 0 is read for f32, not for " + std::string(Name(dtype)));
-  }
-  const std::array<float, 1> one = {value};
-  lift.SetConstantInput(2, "value", Tensor::From<float>(DType::kF32, {}, one));
+  lift.SetConstantInput(2, "value", lift.FloatOfInput(value));
 }
 
 /// Converts TopK-1, whose k is an attribute.
