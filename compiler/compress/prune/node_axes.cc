@@ -232,6 +232,13 @@ void NodeAxes::UnitePicks(Axis list, Axis whole, const std::vector<std::int64_t>
     Fix(whole, "joins axes of unknown size");
     return;
   }
+  const std::int64_t size = whole.size;
+  const auto is_outside = [&](std::int64_t pick) { return pick < -size || pick >= size; };
+  if (std::ranges::any_of(picks, is_outside)) {
+    Fix(list, "picks entries that do not exist");
+    Fix(whole, "picks entries that do not exist");
+    return;
+  }
   for (std::uint32_t i = 0; i < list.size; ++i) {
     const std::int64_t at = picks[i] < 0 ? picks[i] + whole.size : picks[i];
     axes_.classes.UniteRange(list, i, whole, static_cast<std::uint32_t>(at), 1);

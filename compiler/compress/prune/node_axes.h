@@ -81,7 +81,8 @@ class NodeAxes {
   void Unite(Axis a, Axis b);
   /// States that `part` is indices `offset`... of `whole`.
   void UnitePart(Axis part, Axis whole, std::uint32_t offset);
-  /// States that index i of `list` is index picks[i] of `whole`.
+  /// States that index i of `list` is index picks[i] of `whole`, counted from the end if negative.
+  /// Fixes both if one does not exist: nothing has checked constants that come from a file.
   void UnitePicks(Axis list, Axis whole, const std::vector<std::int64_t>& picks);
   void AddProduct(Axis whole, const std::vector<Axis>& factors, AxisClasses::Prefer prefer);
   void Fix(Axis axis, const std::string& why);

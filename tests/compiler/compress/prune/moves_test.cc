@@ -146,6 +146,21 @@ TEST(PruneSlice, KeepsItsOtherAxesWhenChannelsAreGathered) {
   EXPECT_EQ(CountAfter(kCases[1], "Gather", kept), 1U);
 }
 
+/// Only a run would refuse the indices: here they are read from the file as they are.
+TEST(PruneGather, FixesAnAxisThatItsIndicesLeave) {
+  for (const std::string pick : {"6", "-7", "9223372036854775807", "-9223372036854775807"}) {
+    SCOPED_TRACE(pick);
+    const Graph graph = testing::Parse(
+        "graph main {\n  input %x : f32[2,4,6,6]\n  const %w1 : f32[6,4,1,1] = random 1\n"
+        "  const %i : i64[2] = [1, " +
+        pick +
+        "]\n  const %w2 : f32[3,2,1,1] = random 2\n  %a = Conv(%x, %w1) @conv1\n"
+        "  %g = Gather(%a, %i) @pick {axis = 1}\n  %y = Conv(%g, %w2) @last\n  output %y\n}");
+    const std::string wanted = "conv1 fixed: 'pick' (Gather) picks entries that do not exist\n";
+    EXPECT_EQ(Describe(graph).substr(0, wanted.size()), wanted);
+  }
+}
+
 TEST(PruneSqueeze, NamesItsAxesBeforeAnotherHasOneEntry) {
   const Graph graph = testing::Parse(
       "graph main {\n  input %x : f32[2,4,6,6]\n  const %w1 : f32[3,4,1,1] = random 1\n"
