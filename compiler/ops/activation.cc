@@ -137,7 +137,9 @@ std::vector<Tensor> EvalClip(const Node& node, EvalInputs inputs) {
 }
 
 std::vector<ValueType> InferPRelu(const InferInput& in) {
-  RequireType(in, 0, {DType::kF32, DType::kF64, DType::kF16, DType::kBF16});
+  RequireType(in, 0,
+              {DType::kF32, DType::kF64, DType::kF16, DType::kBF16, DType::kI32, DType::kI64,
+               DType::kU32, DType::kU64});
   const DType dtype = RequireSameType(in, 0, 1);
   const Shape* x = ShapeOf(in, 0);
   const Shape* slope = ShapeOf(in, 1);
@@ -157,9 +159,16 @@ std::vector<ValueType> InferPRelu(const InferInput& in) {
 
 std::vector<Tensor> EvalPRelu(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferPRelu, node, inputs);
-  WithFloat(node, inputs[0]->dtype(), [&]<class T>() {
-    BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0],
-                           [](T x, T slope) { return x < T{0} ? x * slope : x; });
+  WithSummand(node, inputs[0]->dtype(), [&]<class T>() {
+    BroadcastInto<T, T, T>(*inputs[0], *inputs[1], outputs[0], [](T x, T slope) {
+      if (!(x < T{0})) return x;
+      if constexpr (std::is_integral_v<T>) {
+        using U = std::make_unsigned_t<T>;  // signed overflow is undefined
+        return static_cast<T>(static_cast<U>(x) * static_cast<U>(slope));
+      } else {
+        return x * slope;
+      }
+    });
   });
   return outputs;
 }

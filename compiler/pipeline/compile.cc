@@ -46,12 +46,16 @@ ShapeBindings BindAll(const Graph& graph, const ShapeBindings& given) {
     if (type.dtype == DType::kUndefined) {
       throw UserError("input '" + name + "' has no element type; give it one in the model");
     }
-    if (!shape) throw UserError("input '" + name + "' has no rank; give the model a shape");
+    if (!shape) {
+      throw UserError("input '" + name + "' has no rank; give its sizes (--shape " + name +
+                      "=1x3x224x224 in a command)");
+    }
     for (const Dim& dim : *shape) {
       if (dim.known()) continue;
       if (dim.symbol().empty()) {
         throw UserError("input '" + name + "' " + ToString(*shape) +
-                        " has an unnamed unknown dimension; give it a size or a name in the model");
+                        " has an unknown dimension without a name; give its sizes (--shape " +
+                        name + "=1x3x224x224 in a command), or a name in the model");
       }
       symbols.insert(dim.symbol());
     }
@@ -60,7 +64,10 @@ ShapeBindings BindAll(const Graph& graph, const ShapeBindings& given) {
     if (!symbols.contains(symbol)) {
       throw UserError("no input has a dimension named '" + symbol + "'");
     }
-    if (size < 1) throw UserError("dimension '" + symbol + "' must be at least 1");
+    if (size < 1) {
+      throw UserError("dimension '" + symbol + "' must be at least 1, not " + std::to_string(size) +
+                      ", unless the model itself fixes it");
+    }
     all[symbol] = size;
   }
   if (const std::string open = OpenSizesText(graph, all); !open.empty()) throw UserError(open);

@@ -185,6 +185,18 @@ TEST(CumProd, WrapsIntegersAround) {
   EXPECT_EQ(y, List({1LL << 40, std::numeric_limits<std::int64_t>::min(), 0}));
 }
 
+TEST(PRelu, OfIntegersWrapsAround) {
+  Node node;
+  node.op = "PRelu";
+  node.inputs = {ValueId{0}, ValueId{0}};
+  const std::int32_t least = std::numeric_limits<std::int32_t>::min();
+  const Tensor x = Tensor::From<std::int32_t>(DType::kI32, {4}, std::vector{-3, 5, least, 0});
+  const Tensor slope = Tensor::From<std::int32_t>(DType::kI32, {1}, std::vector{2});
+  const std::vector<const Tensor*> given = {&x, &slope};
+  const Tensor y = Ops().Get(node).eval(node, given)[0];
+  EXPECT_EQ(y, Tensor::From<std::int32_t>(DType::kI32, {4}, std::vector{-6, 5, 0, 0}));
+}
+
 TEST(SequenceOrder, RefusesStepsOutOfRange) {
   const Tensor x = Random({3, 2});
   for (const std::int64_t length : {-1, 4}) {
