@@ -84,8 +84,12 @@ bool ValueNames::IsShared(const std::string& name) const {
 }
 
 std::string ValueNames::Fresh(const std::string& stem) {
-  std::string name = stem;
-  for (int i = 1; !taken_.emplace(name, 1).second; ++i) name = stem + "_" + std::to_string(i);
+  if (taken_.emplace(stem, 1).second) return stem;
+  int& last = last_[stem];  // without it, many calls of a function would try all names each time
+  std::string name;
+  do {
+    name = stem + "_" + std::to_string(++last);
+  } while (!taken_.emplace(name, 1).second);
   return name;
 }
 

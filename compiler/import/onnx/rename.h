@@ -28,6 +28,7 @@ class ValueNames {
 
  private:
   std::map<std::string, int> taken_;  ///< how often
+  std::map<std::string, int> last_;   ///< number of the last fresh name of a stem
 };
 
 /// Renames what a node reads and makes, also in the graphs nested in it. Names that `renames` lacks
