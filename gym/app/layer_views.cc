@@ -192,21 +192,23 @@ LayerView ViewOf(const QuantizeReport& report) {
 }
 
 LayerView ViewOf(const PruneReport& report) {
-  LayerChart chart{.title = "Multiply-adds of each layer",
+  const bool counted = report.open_sizes.empty();
+  LayerChart chart{.title = counted ? "Multiply-adds of each layer" : "Channels of each layer",
                    .before = "before",
-                   .after = "after, in millions",
-                   .adds = true,
+                   .after = counted ? "after, in millions" : "after",
+                   .adds = counted,
                    .columns = {"channels", "millions of multiply-adds", "score kept",
                                "output error, refitted", "not pruned because"}};
   for (const PrunedLayer& layer : report.layers) {
     const auto& fit = layer.reconstructed;
     chart.rows.push_back(
         {.name = layer.name,
-         .before = layer.macs * 1e-6,
-         .after = layer.macs_kept * 1e-6,
+         .before = counted ? layer.macs * 1e-6 : static_cast<double>(layer.channels),
+         .after = counted ? layer.macs_kept * 1e-6 : static_cast<double>(layer.channels_kept),
          .cells = {Arrow(std::to_string(layer.channels), std::to_string(layer.channels_kept)),
-                   Arrow(FormatSignificant(layer.macs * 1e-6, 3),
-                         FormatSignificant(layer.macs_kept * 1e-6, 3)),
+                   counted ? Arrow(FormatSignificant(layer.macs * 1e-6, 3),
+                                   FormatSignificant(layer.macs_kept * 1e-6, 3))
+                           : "",
                    FormatPercent(layer.score_kept, 1),
                    fit ? Arrow(FormatSignificant(fit->error_before, 3),
                                FormatSignificant(fit->error_after, 3))
@@ -216,10 +218,13 @@ LayerView ViewOf(const PruneReport& report) {
   const auto share = [](double part, double whole) {
     return FormatPercent(whole > 0 ? part / whole : 1.0, 1);
   };
-  LayerView view{.tool = "prune",
-                 .model = FileName(report.model),
-                 .summary = share(report.macs_kept, report.macs) + " of the multiply-adds and " +
-                            share(report.bytes_kept, report.bytes) + " of the weights are kept."};
+  LayerView view{
+      .tool = "prune",
+      .model = FileName(report.model),
+      .summary = (counted ? share(report.macs_kept, report.macs) + " of the multiply-adds and "
+                          : std::string()) +
+                 share(report.bytes_kept, report.bytes) + " of the weights are kept."};
+  if (!counted) view.facts.push_back("Multiply-adds are not counted: " + report.open_sizes + ".");
   if (report.summary.quality) view.facts.push_back(OnSamples(*report.summary.quality));
   view.facts.push_back("Speed: " + SpeedText(report.summary.speed) + ".");
   view.charts.push_back(std::move(chart));

@@ -16,6 +16,7 @@
 #include "compiler/base/hash.h"
 #include "compiler/codegen/onnx/export.h"
 #include "compiler/ir/serialize.h"
+#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/choose_target.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/fit.h"
@@ -215,9 +216,11 @@ class Pruner {
         space_(graph_),
         calibration_(options.calibration) {
     if (WaysToCut(options) > 0) RequireGroups(space_);
-    if (options.samples.images.empty()) return;
-    samples_ = OpenCalibration(options.samples, graph_, options.sample_labels);
-    calibration_.labels = samples_->labels();
+    if (!options.samples.images.empty()) {
+      samples_ = OpenCalibration(options.samples, graph_, options.sample_labels);
+      calibration_.labels = samples_->labels();
+    }
+    CountAtOwnSizes();
   }
 
   PruneReport Run(const AppContext& context) {
@@ -251,12 +254,27 @@ class Pruner {
                    : scores_                 ? options_.score
                                              : "none";
     report.sparsity = options_.sparsity;
+    report.open_sizes = open_sizes_;
     report.tried = tried_;
     Write(pruned, context, report);
     return report;
   }
 
  private:
+  /// Has multiply-adds counted for one sample, at the sizes of the samples where the model leaves
+  /// some open. UserError if they decide what is cut and nothing gives the sizes.
+  void CountAtOwnSizes() {
+    const std::string open = OpenSizesText(graph_, BatchBindings(graph_, 1));
+    if (open.empty()) return;
+    if (samples_ != nullptr) {
+      return space_.CountAt(graph_, BindingsFor(graph_, samples_->Read(0, 1)));
+    }
+    if (options_.request.macs) {
+      throw UserError("--macs counts multiply-adds: " + open + ", or samples by --calibration");
+    }
+    open_sizes_ = open;
+  }
+
   /// Judges and writes the pruned model, and adds the summary to the report.
   void Write(const Graph& pruned, const AppContext& context, PruneReport& report) {
     Strategy only_pruned = strategy_;  // a plan of a search may quantize, too
@@ -385,7 +403,8 @@ class Pruner {
   const Options& options_;
   const TargetRegistry& targets_;
   const Graph graph_;
-  const PruneSpace space_;
+  PruneSpace space_;
+  std::string open_sizes_;  ///< PruneReport::open_sizes
   PruneCalibration calibration_;
   std::unique_ptr<const cost::DatasetSamples> samples_;
   ProgressLine line_;

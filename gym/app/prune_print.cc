@@ -43,9 +43,13 @@ void PrintPruneTable(const PruneReport& report) {
   for (const PrunedLayer& layer : report.layers) {
     const std::string name =
         layer.name.size() > 48 ? "..." + layer.name.substr(layer.name.size() - 45) : layer.name;
-    std::printf("%-*s  %6lld > %6lld  %9.3f > %9.3f  %10s", w, name.c_str(),
+    const std::string macs =
+        report.open_sizes.empty()
+            ? Formatted("%9.3f > ", layer.macs * 1e-6) + Formatted("%9.3f", layer.macs_kept * 1e-6)
+            : "-";
+    std::printf("%-*s  %6lld > %6lld  %21s  %10s", w, name.c_str(),
                 static_cast<long long>(layer.channels), static_cast<long long>(layer.channels_kept),
-                layer.macs * 1e-6, layer.macs_kept * 1e-6, Share(layer.score_kept).c_str());
+                macs.c_str(), Share(layer.score_kept).c_str());
     if (layer.reconstructed) {
       std::printf("  %.4f > %.4f", layer.reconstructed->error_before,
                   layer.reconstructed->error_after);
@@ -56,9 +60,13 @@ void PrintPruneTable(const PruneReport& report) {
     if (!layer.fixed_because.empty()) std::printf("  not pruned: %s", layer.fixed_because.c_str());
     std::printf("\n");
   }
-  std::printf("multiply-adds %.3f > %.3f million (%.1f %%), weights %.3f > %.3f MB (%.1f %%)\n",
-              report.macs * 1e-6, report.macs_kept * 1e-6, Percent(report.macs_kept, report.macs),
-              report.bytes * 1e-6, report.bytes_kept * 1e-6,
+  if (report.open_sizes.empty()) {
+    std::printf("multiply-adds %.3f > %.3f million (%.1f %%), ", report.macs * 1e-6,
+                report.macs_kept * 1e-6, Percent(report.macs_kept, report.macs));
+  } else {
+    std::printf("multiply-adds not counted: %s\n", report.open_sizes.c_str());
+  }
+  std::printf("weights %.3f > %.3f MB (%.1f %%)\n", report.bytes * 1e-6, report.bytes_kept * 1e-6,
               Percent(report.bytes_kept, report.bytes));
   PrintTimes(report);
   PrintSummary(report.summary);
@@ -69,9 +77,11 @@ void PrintPruneJson(const PruneReport& report) {
   for (const PrunedLayer& layer : report.layers) {
     nlohmann::json row = {{"layer", layer.name},
                           {"channels", layer.channels},
-                          {"channels_kept", layer.channels_kept},
-                          {"macs", layer.macs},
-                          {"macs_kept", layer.macs_kept}};
+                          {"channels_kept", layer.channels_kept}};
+    if (report.open_sizes.empty()) {
+      row["macs"] = layer.macs;
+      row["macs_kept"] = layer.macs_kept;
+    }
     if (!layer.group.empty()) row["group"] = layer.group;
     if (!layer.fixed_because.empty()) row["fixed_because"] = layer.fixed_because;
     if (layer.score_kept) row["score_kept"] = *layer.score_kept;
@@ -82,10 +92,17 @@ void PrintPruneJson(const PruneReport& report) {
     }
     layers.push_back(std::move(row));
   }
-  nlohmann::json all = {{"model", report.model},        {"score", report.score},
-                        {"macs", report.macs},          {"macs_kept", report.macs_kept},
-                        {"weight_bytes", report.bytes}, {"weight_bytes_kept", report.bytes_kept},
+  nlohmann::json all = {{"model", report.model},
+                        {"score", report.score},
+                        {"weight_bytes", report.bytes},
+                        {"weight_bytes_kept", report.bytes_kept},
                         {"layers", std::move(layers)}};
+  if (report.open_sizes.empty()) {
+    all["macs"] = report.macs;
+    all["macs_kept"] = report.macs_kept;
+  } else {
+    all["open_sizes"] = report.open_sizes;
+  }
   if (!report.sparsity.empty()) all["sparsity"] = report.sparsity;
   for (const TimedPrunePlan& plan : report.tried) {
     all["tried"].push_back({{"macs", plan.macs}, {"time", plan.time}});

@@ -30,6 +30,9 @@ struct PruneReport {
   /// Score method; "plan" for a replayed plan, "rules" if rules decided, or "none".
   std::string score;
   std::vector<PrunedLayer> layers;
+  /// Why multiply-adds are not counted: sizes that the model leaves open. Those of layers and of
+  /// the whole are then meaningless. Empty if they are counted.
+  std::string open_sizes;
   double macs = 0;
   double macs_kept = 0;
   double bytes = 0;

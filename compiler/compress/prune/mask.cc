@@ -132,12 +132,12 @@ double KeptSize(const PruneSpace& space, ValueId value, std::size_t axis,
                 const std::vector<bool>& kept) {
   const auto& units = space.Units(value, axis);
   if (!units.empty()) return static_cast<double>(KeptIndices(units, kept).size());
-  const Dims* sizes = space.Sizes(value);
+  const Dims* sizes = space.CountedSizes(value);
   return sizes == nullptr ? 0.0 : static_cast<double>(sizes->at(axis));
 }
 
 double KeptElements(const PruneSpace& space, ValueId value, const std::vector<bool>& kept) {
-  const Dims* sizes = space.Sizes(value);
+  const Dims* sizes = space.CountedSizes(value);
   if (sizes == nullptr) return 0;
   double count = 1;
   for (std::size_t axis = 0; axis < sizes->size(); ++axis) {

@@ -81,11 +81,18 @@ class PruneSpace {
   /// running.
   [[nodiscard]] const Dims* Sizes(ValueId value) const;
 
+  /// Has KeptMacs count at these sizes of the symbols of `canonical`, the graph of the constructor.
+  /// What can be cut stays the same. UserError if the graph does not take them.
+  void CountAt(const Graph& canonical, const ShapeBindings& sizes);
+  /// Returns the sizes at which KeptMacs counts: those of CountAt, else those of Sizes.
+  [[nodiscard]] const Dims* CountedSizes(ValueId value) const;
+
  private:
   std::vector<PruneGroup> groups_;
   std::vector<FixedLayer> fixed_;
   std::map<std::pair<ValueId, std::size_t>, std::vector<std::int32_t>> axes_;
   std::map<ValueId, Dims> sizes_;
+  std::map<ValueId, Dims> counted_;
   std::size_t unit_count_ = 0;
 };
 
@@ -106,7 +113,7 @@ void ApplyPrunePlan(const PrunePlan& plan, Graph& graph);
 void MaskPrunePlan(const PrunePlan& plan, Graph& graph);
 
 /// Returns the multiply-adds of a node (Conv, ConvTranspose, Gemm, MatMul, LSTM) if only kept units
-/// remain, with symbols counted as 1; 0 for other nodes and unknown sizes.
+/// remain, at PruneSpace::CountedSizes; 0 for other nodes and unknown sizes.
 [[nodiscard]] double KeptMacs(const Graph& graph, const PruneSpace& space, NodeId node,
                               const std::vector<bool>& kept);
 /// Returns the bytes of all constants if only kept units remain.

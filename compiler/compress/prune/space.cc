@@ -5,6 +5,7 @@
 #include "compiler/compress/prune/axes.h"
 #include "compiler/compress/prune/prune.h"
 #include "compiler/compress/prune/relations.h"
+#include "compiler/compress/prune/static_sizes.h"
 #include "compiler/compress/prune/unshare.h"
 #include "compiler/ops/lstm.h"
 
@@ -220,6 +221,15 @@ const std::vector<std::int32_t>& PruneSpace::Units(ValueId value, std::size_t ax
 const Dims* PruneSpace::Sizes(ValueId value) const {
   const auto it = sizes_.find(value);
   return it == sizes_.end() ? nullptr : &it->second;
+}
+
+void PruneSpace::CountAt(const Graph& canonical, const ShapeBindings& sizes) {
+  counted_ = SizesAt(canonical, sizes);
+}
+
+const Dims* PruneSpace::CountedSizes(ValueId value) const {
+  const auto it = counted_.find(value);
+  return it == counted_.end() ? Sizes(value) : &it->second;
 }
 
 }  // namespace msc

@@ -65,6 +65,14 @@ std::optional<std::map<ValueId, Dims>> FirstThatFits(const Graph& graph,
 
 }  // namespace
 
+std::map<ValueId, Dims> SizesAt(const Graph& graph, const ShapeBindings& sizes) {
+  Graph bound = graph;
+  InferTypes(bound, sizes);
+  FoldConstants(bound);
+  InferTypes(bound);
+  return DimsIn(graph, bound);
+}
+
 StaticSizes ReadStaticSizes(const Graph& graph) {
   // Axes with symbols are never cut, so any size serves, and the least takes the least memory.
   const auto fitting = FirstThatFits(graph, {1, 32, 224});

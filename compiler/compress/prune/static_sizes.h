@@ -18,4 +18,7 @@ struct StaticSizes {
 };
 [[nodiscard]] StaticSizes ReadStaticSizes(const Graph& graph);
 
+/// Returns the sizes of values with symbols bound to these sizes. UserError if they do not fit.
+[[nodiscard]] std::map<ValueId, Dims> SizesAt(const Graph& graph, const ShapeBindings& sizes);
+
 }  // namespace msc

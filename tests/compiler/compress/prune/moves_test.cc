@@ -146,6 +146,24 @@ TEST(PruneSlice, KeepsItsOtherAxesWhenChannelsAreGathered) {
   EXPECT_EQ(CountAfter(kCases[1], "Gather", kept), 1U);
 }
 
+/// The second convolution takes every fourth pixel: its share of the work depends on the size.
+TEST(PruneOpenSizes, CountMultiplyAddsWhereTheyAreKnown) {
+  const Graph graph = testing::Parse(
+      "graph main {\n  input %x : f32[n,4,h,w]\n  const %w1 : f32[8,4,1,1] = random 1\n"
+      "  const %w2 : f32[5,8,1,1] = random 2\n  %a = Conv(%x, %w1) @conv1\n"
+      "  %y = Conv(%a, %w2) @conv2 {strides = [4, 4]}\n  output %y\n}");
+  PruneSpace space(graph);
+  const std::vector<bool> all(space.units(), true);
+  space.CountAt(graph, {{"n", 2}, {"h", 16}, {"w", 8}});
+  EXPECT_EQ(KeptMacs(graph, space, graph.FindNode("conv1"), all), 2.0 * 16 * 8 * 8 * 4);
+  EXPECT_EQ(KeptMacs(graph, space, graph.FindNode("conv2"), all), 2.0 * 4 * 2 * 5 * 8);
+  std::vector<bool> half = all;
+  std::fill_n(half.begin(), 4, false);
+  EXPECT_EQ(KeptMacs(graph, space, graph.FindNode("conv1"), half), 2.0 * 16 * 8 * 4 * 4);
+  EXPECT_EQ(space.Sizes(graph.FindValue("a"))->at(1), 8);
+  EXPECT_EQ(*space.CountedSizes(graph.FindValue("a")), (Dims{2, 8, 16, 8}));
+}
+
 /// Only a run would refuse the indices: here they are read from the file as they are.
 TEST(PruneGather, FixesAnAxisThatItsIndicesLeave) {
   for (const std::string pick : {"6", "-7", "9223372036854775807", "-9223372036854775807"}) {
