@@ -201,6 +201,16 @@ std::map<std::string, std::size_t> RegionByName(const std::vector<PartitionRegio
   return named;
 }
 
+/// Returns whether the strategy names layers that the graph does not have, and so is one of another
+/// model, whatever its sizes.
+bool NamesOtherLayers(const Graph& canonical, const Strategy& strategy) {
+  const auto is_other = [&](const auto& named) {
+    return canonical.FindNode(named.first) == kNoNode;
+  };
+  return std::ranges::any_of(strategy.quantize.layers, is_other) ||
+         std::ranges::any_of(strategy.prune.groups, is_other);
+}
+
 /// Returns which sizes of inputs differ from those that the strategy was made with; empty if none.
 std::string OtherSizes(const Graph& canonical, const InputShapes& made_with) {
   std::string text;
@@ -222,7 +232,9 @@ void CheckModel(const Graph& canonical, const Strategy& strategy) {
   const std::string graphs = "(graph " + strategy.model_hash.substr(0, 12) + "..., this one is " +
                              hash.substr(0, 12) + "...)";
   const std::string sizes = OtherSizes(canonical, strategy.inputs);
-  if (sizes.empty()) throw UserError("the strategy was made for another model " + graphs);
+  if (sizes.empty() || NamesOtherLayers(canonical, strategy)) {
+    throw UserError("the strategy was made for another model " + graphs);
+  }
   throw UserError("the strategy was made at other sizes: " + sizes +
                   "; give the --shape of that time, or make the strategy anew at these sizes " +
                   graphs);

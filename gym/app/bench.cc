@@ -9,7 +9,6 @@
 #include <CLI/CLI.hpp>
 
 #include "compiler/base/error.h"
-#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/shapes.h"
 #include "compiler/runtime/threads.h"
@@ -19,7 +18,7 @@
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/options.h"
-#include "gym/search/model.h"
+#include "gym/app/sized_model.h"
 #include "gym/search/registries.h"
 
 namespace msc::gym {
@@ -137,7 +136,10 @@ double FlopsOf(const Graph& graph, const CompileOptions& compile) {
 void Bench(Options options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
   for (std::string& target : options.targets) target = TargetOf(target, targets);
-  const Graph graph = LoadModel(options.model, options.shapes);
+  Strategy first;
+  if (!options.strategies.empty()) first = LoadStrategy(options.strategies.front());
+  const SizedModel model = LoadModelFor(options.model, options.shapes, first);
+  const Graph& graph = model.graph;
   const std::vector<int> cores = AllowedCores();
   if (options.threads > std::ssize(cores)) {
     throw UserError("--threads is more than the " + std::to_string(cores.size()) +
@@ -145,11 +147,12 @@ void Bench(Options options, AppContext& context) {
   }
   UseThreads(options.threads);
   PinTo({cores.begin(), cores.begin() + options.threads});
-  const std::int64_t batch = BatchFor(graph, options.batch);
+  const ShapeBindings bindings = BindingsOf(model, options.batch);
+  const std::int64_t batch = BatchOf(graph, bindings);
   BenchSetup setup{.graph = &graph,
                    .batch = batch,
                    .fixed_inputs = std::ranges::any_of(options.shapes, FixesValue),
-                   .compile = {.threads = options.threads, .bindings = BatchBindings(graph, batch)},
+                   .compile = {.threads = options.threads, .bindings = bindings},
                    .roof = cost::MeasureRoof(options.threads)};
   if (options.inputs.empty()) {
     setup.inputs = RandomInputs(BoundInputs(graph, setup.compile.bindings), options.seed);

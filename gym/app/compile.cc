@@ -12,13 +12,12 @@
 
 #include "compiler/base/error.h"
 #include "compiler/pipeline/artefact.h"
-#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
 #include "gym/app/bench_rows.h"
 #include "gym/app/command.h"
 #include "gym/app/not_finite.h"
 #include "gym/app/options.h"
-#include "gym/search/model.h"
+#include "gym/app/sized_model.h"
 #include "gym/search/registries.h"
 
 namespace msc::gym {
@@ -108,9 +107,10 @@ void CompileModel(const Options& options, AppContext& context) {
     strategy = LoadStrategy(options.strategy);
   }
   if (!options.target.empty()) RunAllOn(TargetOf(options.target, targets), strategy);
-  const Graph graph = LoadModel(options.model, options.shapes);
+  const SizedModel model = LoadModelFor(options.model, options.shapes, strategy);
+  const Graph& graph = model.graph;
   const CompileOptions compile{.threads = options.threads,
-                               .bindings = BatchBindings(graph, BatchFor(graph, options.batch))};
+                               .bindings = BindingsOf(model, options.batch)};
   const ArtefactManifest manifest =
       WriteArtefact(options.out, graph, strategy, targets, compile,
                     [&](const Lowered& /*lowered*/, const Executable& executable) {

@@ -10,7 +10,6 @@
 
 #include "compiler/ops/narrow.h"
 #include "compiler/ops/onnx_sets.h"
-#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/compile.h"
 #include "compiler/pipeline/export_cpp.h"
 #include "compiler/pipeline/fitted.h"
@@ -18,6 +17,7 @@
 #include "gym/app/command.h"
 #include "gym/app/input_files.h"
 #include "gym/app/options.h"
+#include "gym/app/sized_model.h"
 #include "gym/app/written_model.h"
 #include "gym/search/model.h"
 #include "gym/search/registries.h"
@@ -53,10 +53,11 @@ std::vector<Tensor> ExampleInputs(const Graph& graph, const ShapeBindings& bindi
   return inputs;
 }
 
-void WriteCpp(const Options& options, const Graph& graph, const Strategy& strategy) {
+void WriteCpp(const Options& options, const SizedModel& model, const Strategy& strategy) {
+  const Graph& graph = model.graph;
   CppExportOptions cpp;
   for (const std::string& isa : options.isas) cpp.isas.push_back(*ParseIsa(isa));
-  cpp.bindings = BatchBindings(graph, 1);
+  cpp.bindings = BindingsOf(model, std::nullopt);
   const std::vector<Tensor> inputs = ExampleInputs(graph, cpp.bindings, options.inputs);
   const CppExportSummary summary =
       ExportCpp(graph, strategy, MakeTargets(), inputs, cpp, options.out);
@@ -71,16 +72,15 @@ void WriteCpp(const Options& options, const Graph& graph, const Strategy& strate
 }
 
 void Export(const Options& options) {
-  const Graph graph = LoadModel(options.model, options.shapes);
   Strategy strategy;
   if (!options.strategy.empty()) {
     strategy = LoadStrategy(options.strategy);
   }
   if (options.to == "cpp") {
-    WriteCpp(options, graph, strategy);
+    WriteCpp(options, LoadModelFor(options.model, options.shapes, strategy), strategy);
     return;
   }
-  PrintWritten(WriteModel(graph, strategy,
+  PrintWritten(WriteModel(LoadModel(options.model, options.shapes), strategy,
                           {.original = options.model,
                            .reader = options.reader,
                            .opset = options.opset,

@@ -11,7 +11,6 @@
 #include "compiler/base/error.h"
 #include "compiler/base/file.h"
 #include "compiler/pipeline/artefact.h"
-#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/fitted.h"
 #include "compiler/pipeline/tool_rules.h"
 #include "cost/model/loss.h"
@@ -23,12 +22,12 @@
 #include "gym/app/options.h"
 #include "gym/app/rules.h"
 #include "gym/app/samples.h"
+#include "gym/app/sized_model.h"
 #include "gym/app/track_outputs.h"
 #include "gym/app/track_print.h"
 #include "gym/app/track_samples.h"
 #include "gym/app/track_verdict.h"
 #include "gym/console/progress_line.h"
-#include "gym/search/model.h"
 #include "gym/search/registries.h"
 
 namespace msc::gym {
@@ -220,17 +219,16 @@ OutputsReport CompareOutputs(const Options& options, const Stages& stages,
 void Track(Options options, AppContext& context) {
   const TargetRegistry targets = MakeTargets();
   CheckLimitsOf(options);
-  Graph loaded = LoadModel(options.model, options.shapes);
-  PlaceTrackSamples(loaded, options.samples);
-  const Graph graph = std::move(loaded);
+  const Strategy strategy = StrategyFor(options);
+  SizedModel model = LoadModelFor(options.model, options.shapes, strategy);
+  PlaceTrackSamples(model.graph, options.samples);
+  const Graph& graph = model.graph;
   std::optional<TrackRules> rules;
   if (!options.rules.empty()) {
     rules = ReadRules(options, graph);
     options.tensors = rules->all;
   }
-  const Strategy strategy = StrategyFor(options);
-  CompileOptions compile{.threads = options.threads,
-                         .bindings = BatchBindings(graph, BatchFor(graph, options.batch))};
+  CompileOptions compile{.threads = options.threads, .bindings = BindingsOf(model, options.batch)};
   Stages stages;
   stages.compiled = CompiledStages(options, graph, strategy, targets, compile);
   stages.baseline = cost::BaselineStage(graph, compile);
