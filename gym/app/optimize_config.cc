@@ -350,6 +350,7 @@ OptimizePlan PlanOptimize(const OptimizeRequest& request, Clock::time_point bega
   }
   PlaceSamplesOf(graph, request.samples.data,
                  {request.samples.images, request.samples.test_images});
+  graph = WithKnownSizes(std::move(graph));
   config.env = EnvFor(graph, plan.reasons);
   const std::int64_t judged = PlaceSamples(request, graph, config, plan.reasons);
   config.target = TargetFor(request, graph, config.quality.data, plan.reasons);

@@ -9,6 +9,7 @@
 #include "compiler/ir/sample_axes.h"
 #include "compiler/ir/serialize.h"
 #include "compiler/passes/passes.h"
+#include "compiler/pipeline/batch.h"
 #include "compiler/pipeline/shapes.h"
 
 namespace msc::gym {
@@ -63,6 +64,12 @@ Graph LoadModel(const std::string& path, const std::vector<std::string>& shapes)
   Graph graph = LoadModelAsIs(path, shapes);
   NameOpenDims(graph);
   Canonicalize(graph);
+  return graph;
+}
+
+Graph WithKnownSizes(Graph graph) {
+  const std::string open = OpenSizesText(graph, BatchBindings(graph, 1));
+  if (!open.empty()) throw UserError(open + " (the key 'shapes' of a config)");
   return graph;
 }
 

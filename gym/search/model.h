@@ -18,6 +18,10 @@ namespace msc::gym {
 [[nodiscard]] Graph LoadModelAsIs(const std::string& path,
                                   const std::vector<std::string>& shapes = {});
 
+/// Returns `graph`. UserError if it leaves sizes open but that of a batch, which says the option
+/// that gives them: candidates are timed at sizes, and strategies belong to these.
+[[nodiscard]] Graph WithKnownSizes(Graph graph);
+
 /// Returns the forms of the inputs of `graph`. UserError if an input has no known rank.
 [[nodiscard]] std::vector<cost::InputForm> FormsOf(const Graph& graph);
 

@@ -135,7 +135,7 @@ void SayReference(const SearchConfig& config, const cost::PreparedFolder& folder
 std::shared_ptr<const Graph> LoadPlaced(const SearchConfig& config) {
   Graph graph = LoadModel(config.model, config.shapes);
   DecideSampleLayout(graph, std::vector{config.calibration.data, config.quality.data});
-  return std::make_shared<const Graph>(std::move(graph));
+  return std::make_shared<const Graph>(WithKnownSizes(std::move(graph)));
 }
 
 /// Returns whether an earlier run wrote the folder that measuring children read.
