@@ -95,8 +95,7 @@ template <Collect kCollect>
 std::vector<Tensor> EvalRunning(const Node& node, EvalInputs inputs) {
   std::vector<Tensor> outputs = NewOutputs(InferRunning, node, inputs);
   const Tensor& x = *inputs[0];
-  const std::size_t axis =
-      NormalAxis(node, static_cast<std::int64_t>(NumberAt(*inputs[1], 0)), x.dims().size());
+  const std::size_t axis = NormalAxis(node, IntegerAt(*inputs[1], 0), x.dims().size());
   const Lines lines = LinesOf(x.dims(), axis);
   const bool exclusive = AttrOr(node, "exclusive", std::int64_t{0}) != 0;
   const bool reverse = AttrOr(node, "reverse", std::int64_t{0}) != 0;

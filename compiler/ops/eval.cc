@@ -100,6 +100,13 @@ double NumberAt(const Tensor& tensor, std::int64_t index) {
                      [&]<class T>() { return static_cast<double>(tensor.Values<T>()[at]); });
 }
 
+std::int64_t IntegerAt(const Tensor& tensor, std::int64_t index) {
+  if (tensor.dtype() == DType::kI64) {
+    return tensor.Values<std::int64_t>()[static_cast<std::size_t>(index)];
+  }
+  return static_cast<std::int64_t>(NumberAt(tensor, index));
+}
+
 EvalFn ViaF32(EvalFn eval) {
   return [eval = std::move(eval)](const Node& node, EvalInputs inputs) {
     DType first = DType::kUndefined;  // of the floating-point inputs

@@ -45,6 +45,8 @@ using EvalInputs = std::span<const Tensor* const>;
 /// Returns element `index` of a numeric or bool tensor as a double. Throws UserError for other
 /// types.
 [[nodiscard]] double NumberAt(const Tensor& tensor, std::int64_t index);
+/// Returns element `index` of a tensor of i64 or narrower integers, exactly. Throws as NumberAt.
+[[nodiscard]] std::int64_t IntegerAt(const Tensor& tensor, std::int64_t index);
 
 /// Extends an f32 kernel to f16 and bf16: widens such inputs, runs the kernel in f32, and rounds
 /// its f32 outputs once, to the type of the first floating-point input.

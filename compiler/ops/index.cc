@@ -22,9 +22,7 @@ namespace {
 /// Returns entry `at` of a list of indices into an axis of `size`; negative indices count from the
 /// end.
 std::int64_t IndexAt(const Node& node, const Tensor& indices, std::int64_t at, std::int64_t size) {
-  const auto given = indices.dtype() == DType::kI64
-                         ? indices.Values<std::int64_t>()[static_cast<std::size_t>(at)]
-                         : static_cast<std::int64_t>(NumberAt(indices, at));
+  const std::int64_t given = IntegerAt(indices, at);
   const std::int64_t index = given < 0 ? given + size : given;
   if (index < 0 || index >= size) {
     RejectNode(node,

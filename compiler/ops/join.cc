@@ -93,7 +93,7 @@ std::vector<Tensor> EvalGather(const Node& node, EvalInputs inputs) {
   std::int64_t to = 0;
   for (std::int64_t i = 0; i < outer; ++i) {
     for (std::int64_t k = 0; k < inputs[1]->size(); ++k, to += block) {
-      const auto given = static_cast<std::int64_t>(NumberAt(*inputs[1], k));
+      const std::int64_t given = IntegerAt(*inputs[1], k);
       const std::int64_t index = given < 0 ? given + size : given;
       if (index < 0 || index >= size) {
         RejectNode(node, "index " + std::to_string(given) + " is outside an axis of " +

@@ -67,7 +67,7 @@ void LossInto(const Node& node, std::span<const T> x, EvalInputs inputs, Tensor&
   double sum = 0.0;
   double total = 0.0;
   for (std::int64_t i = 0; i < inputs[1]->size(); ++i) {
-    const auto label = static_cast<std::int64_t>(NumberAt(*inputs[1], i));
+    const std::int64_t label = IntegerAt(*inputs[1], i);
     // An ignored label adds neither to the sum nor to the divisor of "mean".
     if (label == ignored) continue;
     if (label < 0 || label >= classes) {

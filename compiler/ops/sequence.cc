@@ -164,7 +164,7 @@ std::vector<std::int64_t> SizesOfParts(const Node& node, const Tensor* sizes, st
   }
   std::int64_t sum = 0;
   for (std::int64_t i = 0; i < sizes->size(); ++i) {
-    const auto size = static_cast<std::int64_t>(NumberAt(*sizes, i));
+    const std::int64_t size = IntegerAt(*sizes, i);
     if (size < 0 || size > all - sum) RejectNode(node, "its parts do not sum to the size");
     sum += size;
     parts.push_back(size);

@@ -185,6 +185,13 @@ TEST(CumProd, WrapsIntegersAround) {
   EXPECT_EQ(y, List({1LL << 40, std::numeric_limits<std::int64_t>::min(), 0}));
 }
 
+TEST(Gather, ReadsLargeIndicesExactly) {
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  const std::string error = ErrorOf("Gather", {List({1, 2, 3}), List({most})});
+  EXPECT_NE(error.find("index " + std::to_string(most) + " is outside"), std::string::npos)
+      << error;
+}
+
 TEST(PRelu, OfIntegersWrapsAround) {
   Node node;
   node.op = "PRelu";
