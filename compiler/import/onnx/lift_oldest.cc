@@ -112,6 +112,24 @@ void LiftTile(Lift& lift) {
                         Tensor::From<std::int64_t>(DType::kI64, {std::ssize(repeats)}, repeats));
 }
 
+/// Converts p of LpPool-1 and GlobalLpPool-1, which was a float.
+void LiftPower(Lift& lift) {
+  const float p = lift.Take("p", 2.0F);
+  if (!(p >= 1 && p <= 1024 && p == std::floor(p))) lift.Reject("p must be a whole number");
+  lift.node.attrs["p"] = static_cast<std::int64_t>(p);
+}
+
+/// Converts Upsample-1, which has one attribute for each scale.
+void LiftUpsample(Lift& lift) {
+  if (lift.node.attrs.contains("scales")) return;  // already the form of set 7
+  const float height = lift.Take("height_scale", 1.0F);
+  const float width = lift.Take("width_scale", 1.0F);
+  lift.node.attrs["scales"] = std::vector<float>{1, 1, height, width};
+  if (lift.Take("mode", std::string("nearest")) == "bilinear") {
+    lift.node.attrs["mode"] = std::string("linear");
+  }
+}
+
 }  // namespace
 
 void LiftOldest(Lift& lift) {
@@ -139,20 +157,13 @@ void LiftOldest(Lift& lift) {
   } else if (op == "Tile") {
     if (lift.opset < 6) LiftTile(lift);
   } else if (op == "Pad") {
-    if (lift.opset < 2)
+    if (lift.opset < 2) {
       lift.node.attrs["pads"] = lift.Take("paddings", std::vector<std::int64_t>{});
+    }
   } else if (op == "LpPool" || op == "GlobalLpPool") {
-    // p was a float.
-    if (lift.opset >= 2) return;
-    const float p = lift.Take("p", 2.0F);
-    if (!(p >= 1 && p <= 1024 && p == std::floor(p))) lift.Reject("p must be a whole number");
-    lift.node.attrs["p"] = static_cast<std::int64_t>(p);
+    if (lift.opset < 2) LiftPower(lift);
   } else if (op == "Upsample") {
-    const float height = lift.Take("height_scale", 1.0F);
-    const float width = lift.Take("width_scale", 1.0F);
-    lift.node.attrs["scales"] = std::vector<float>{1, 1, height, width};
-    if (lift.Take("mode", std::string("nearest")) == "bilinear")
-      lift.node.attrs["mode"] = std::string("linear");
+    LiftUpsample(lift);
   }
 }
 

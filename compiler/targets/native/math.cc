@@ -252,6 +252,19 @@ bool IsElementwise(const Graph& graph, NodeId id) {
          node.op == "PRelu" || node.op == "Sum";
 }
 
+namespace {
+
+/// Applies an operation of two operands to `first` and each of `others` in turn.
+Expr Chain(KernelWriter& writer, Op op, Expr first, std::span<const Expr> others, Body& body) {
+  const bool extreme = op == Op::kMin || op == Op::kMax;
+  for (const Expr& other : others) {
+    first = extreme ? Extreme(op, writer.Bind(first, body), other) : Binary(op, first, other);
+  }
+  return first;
+}
+
+}  // namespace
+
 Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
                    std::span<const Expr> operands, Body& body) {
   const Node& node = graph.node(id);
@@ -291,12 +304,7 @@ Expr ElementwiseOf(KernelWriter& writer, const Graph& graph, NodeId id,
   }
   const auto binary = BinaryOps().find(node.op);
   const Op op = binary != BinaryOps().end() ? binary->second : Op::kAdd;  // Sum
-  Expr y = x;
-  for (std::size_t i = 1; i < operands.size(); ++i) {
-    const bool extreme = op == Op::kMin || op == Op::kMax;
-    y = extreme ? Extreme(op, writer.Bind(y, body), operands[i]) : Binary(op, y, operands[i]);
-  }
-  return y;
+  return Chain(writer, op, x, operands.subspan(1), body);
 }
 
 }  // namespace msc::native
