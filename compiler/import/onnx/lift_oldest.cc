@@ -157,7 +157,8 @@ void LiftOldest(Lift& lift) {
   } else if (op == "Tile") {
     if (lift.opset < 6) LiftTile(lift);
   } else if (op == "Pad") {
-    if (lift.opset < 2) {
+    // The name of pads in set 1.
+    if (lift.node.attrs.contains("paddings")) {
       lift.node.attrs["pads"] = lift.Take("paddings", std::vector<std::int64_t>{});
     }
   } else if (op == "LpPool" || op == "GlobalLpPool") {
