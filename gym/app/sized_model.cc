@@ -48,9 +48,8 @@ SizedModel LoadModelFor(const std::string& path, const std::vector<std::string>&
 }
 
 ShapeBindings BindingsOf(const SizedModel& model, std::optional<std::int64_t> batch) {
-  if (model.sizes.empty()) return BatchBindings(model.graph, BatchFor(model.graph, batch));
   ShapeBindings bindings = model.sizes;
-  for (const auto& [symbol, size] : BatchBindings(model.graph, batch.value_or(1))) {
+  for (const auto& [symbol, size] : BatchBindings(model.graph, BatchFor(model.graph, batch))) {
     const std::int64_t given = bindings.emplace(symbol, size).first->second;
     if (batch && given != size) {
       throw UserError("--batch " + std::to_string(size) + " differs from the " +
